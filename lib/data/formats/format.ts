@@ -185,8 +185,9 @@ export function hasLine(head: string, isKnown: (text: string) => boolean): boole
 
 const ISO_DATE = String
   .raw`\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)\b)?`;
-/** A zone by name, but not the first word of a line of ping. */
-const ZONE_NAME = String.raw` (?!H?PING|ICMP)[A-Z]{3,5}\b`;
+/** Zones by name, unlike levels of a log (`INFO`) and the first words of ping. */
+const ZONE_NAME = String
+  .raw` (?:[CEW]ES?T|[CEMP][DS]T|A[CEKW][DS]T|NZ[DS]T|[BGHIJK]ST|SAST|[CEW]AT|[ABCT]RT|CLT|[HP]KT|SGT|PHT|MSK|WIB)\b`;
 /** Times that cannot be read, because their zone, year or order is not known: of `date`, `ts`, syslog. */
 const UNCLEAR_TIME = [
   String.raw`(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d\d? \d\d:\d\d:\d\d(?:${ZONE_NAME})?(?: \d{4})?`,
@@ -196,7 +197,7 @@ const UNCLEAR_TIME = [
 /** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
 const LEADING_TIME = new RegExp(
   String
-    .raw`^[[(]?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${ISO_DATE}${ZONE_NAME}|${OTHER_DATE}|${UNCLEAR_TIME}|${ISO_DATE})[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)`,
+    .raw`^[[(]?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${ISO_DATE}${ZONE_NAME}|${ISO_DATE}(?! [AP]M\b)|${OTHER_DATE}|${UNCLEAR_TIME})[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)`,
 );
 
 /**
@@ -300,13 +301,19 @@ export function decimal(text: string): number {
   return first === undefined ? NaN : Number(`${first}${groups.replace(/\D/g, "")}.${decimals}`);
 }
 
+/** All digits of Unix seconds, as numpy (`1.767225600000000000e+09`) and Java (`1.7672256E9`) write them. */
+const EXACT_SECONDS = /^\d\.(?:\d+e|\d{9,}e\+0?)9$/i;
+
 /** @returns Microseconds since 1970; NaN for null, undefined and an empty text. */
 export function readTime(value: unknown, unit: TimeUnit, name = "time"): number | Rejection {
   if (value === null || value === undefined || value === "") return NaN;
   // Of a number with two digits and more; `1.79577E+09` has lost its last ones.
   const isDigits = typeof value === "string" && value >= "1" && value < ":" && value[1] >= "0" &&
     value[1] < ":";
-  if (unit === "seconds" && (typeof value === "number" || isDigits)) {
+  if (
+    unit === "seconds" &&
+    (typeof value === "number" || isDigits || typeof value === "string" && EXACT_SECONDS.test(value))
+  ) {
     const timeUs = Math.round(Number(value) * 1e6);
     if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
   }
@@ -434,7 +441,10 @@ export function hostOf(text: string): string {
   const [first, second] = (HOST_AND_HOST.exec(text) ?? []).slice(1).map(readAddress);
   // Of two addresses, either may be meant.
   if (first && !first.bytes !== !second.bytes) return first.bytes ? first.text : second.text;
-  const host = text.replace(/^[a-z]+:\/\//i, "").replace(/[/?#].*$/, "").replace(/(:.*)%\w[\w.-]*/, "$1");
+  const host = text.replace(/^[a-z]+:\/\//i, "").replace(/[/?#].*$/, "").replace(
+    /^([^%:]*:[^%]*)%\w[\w.-]*/,
+    "$1",
+  );
   const [, bracketed] = /^\[([^\]]*)\](?::\d+)?$/.exec(host) ?? [];
   return bracketed ?? (/^[^:]*:\d+$/.test(host) ? host.replace(/:\d+$/, "") : host);
 }

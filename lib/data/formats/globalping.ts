@@ -61,7 +61,7 @@ export function isGlobalping(object: JsonObject): boolean {
  */
 function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Generator<Finding> {
   const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
-  const { protocol = "ICMP" } = objectOf(measurement.measurementOptions);
+  const protocol = String(objectOf(measurement.measurementOptions).protocol ?? "ICMP").toUpperCase();
   for (const { probe, result } of resultsOf(measurement)) {
     // A reply to TCP shows when a port answered, not the host.
     if (protocol !== "ICMP" && measurement.type === "ping") {

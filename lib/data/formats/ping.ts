@@ -32,26 +32,28 @@ const LOGGER = /^\S+ ping6?\[\d+\]: /;
 const RTT =
   /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(ms|мс(?:ек)?|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
 /** `rtt min/avg/max/mdev = 12.1/12.5/13.0/0.3 ms`. */
-const MEAN_RTT = /min\/avg\/max(?:\/\w+)? = [\d.,]+\/([\d.,]+)\//;
+const MEAN_RTT = /min\/avg\/max(?:\/[\w-]+)? = [\d.,]+\/([\d.,]+)\//;
 /** First lines of other tools, which measure or print something else, and what they look like. */
 export const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
   [
     /^(?:HPING \S+ \(.*\): (?!icmp)|TCPing|Probing \S+\/tcp|seq \d+: tcp |ARPING |Starting Nping|PING [^\s:]+:\d+ \()/m,
     "it looks like the output of hping3, nping, tcping, httping or arping, which do not measure ICMP echo",
   ],
-  [/\bPING (?:OK|WARNING|CRITICAL|UNKNOWN) -/, "it looks like the output of check_ping of Nagios"],
+  [/^PING (?:OK|WARNING|CRITICAL|UNKNOWN) -/, "it looks like the output of check_ping of Nagios"],
   [/^Sending \d+, \d+-byte ICMP| *SEQ HOST /m, "it looks like the output of ping of a router"],
 ];
 const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
+/** `64 bytes from`, in any language. */
+const REPLY = /^\d+ \p{L}+,? \p{L}/u;
 const HEADING = /^(?:H?PING6?\b|Pinging )/;
 /** `4 packets transmitted, 3 received, …`; `Sent = 4, Received = 3, Lost = 1`. */
 const STATISTICS =
-  /^(\d+) \p{L}+ \p{L}+, (\d+) .*%|(?<!\p{L})[\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = \d+/u;
+  /^(\d+) \p{L}+ \p{L}+, (\d+) (?:.*%|\p{L}+$|packets received)|(?<![\p{L}\ufffd])[\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = \d+/u;
 /** Non-ASCII letters may be in a Windows code page. */
 const LOSS =
-  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera|richiesta scaduta|esgotado o tempo|превышен интервал|要求がタイムアウト|请求超时)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
+  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera|richiesta scaduta|esgotado o tempo|превышен интервал|要求がタイムアウト|请求超时)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered|icmp_seq=\d+ timeout/i;
 /** `From 192.0.2.1 icmp_seq=2 Time to live exceeded`, `no answer yet for icmp_seq=3`, in any language. */
-const ICMP_ERROR = /^\p{L}[^=]* icmp_seq=\d+(?! ttl=)/u;
+const ICMP_ERROR = /^\p{L}[^=]* icmp_seq=\d+\b(?! ttl=)/u;
 /** An ICMP error in the words of Windows. */
 const WINDOWS_ERROR =
   /^(?:reply from|antwort von|r.{1,2}ponse de|respuesta desde|risposta da|resposta de) \S+ ?: [^=]*$/i;
@@ -146,12 +148,16 @@ class PingReader extends LineReader {
     const wrongTime: Rejection | undefined = isWrongTime
       ? { reason: "invalidTime", detail: fault }
       : undefined;
+    // The next run is not at the time of the one before.
+    if (wrongTime && timeless === "" && this.options.startS === undefined) this.#beginUs = NaN;
     // A reply is rejected in its place, so that its number is no gap.
     if (wrongTime && rtts.length !== 1) return this.take(wrongTime, line);
     if (text === "") {
       if (!Number.isNaN(timeUs)) this.#beginUs = timeUs;
       return;
     }
+    // A time alone on a line among lines with times is an empty line.
+    if (!Number.isNaN(timeUs)) this.#beginUs = undefined;
     const mean = rtts.length > 1 ? rtts.at(-1)?.[2] : MEAN_RTT.exec(text)?.[1];
     if (mean !== undefined) return this.#endQuiet(mean);
     if (LOCAL_ERROR.test(text)) {
@@ -170,7 +176,7 @@ class PingReader extends LineReader {
     } else if (STATISTICS.test(text)) this.#endOfRun(text, place);
     else if (OTHER.test(text)) this.#maybeBegin(text);
     else if (NOT_BEGUN.test(text)) this.take({ skipped: "local error" }, line);
-    else if (/^\d/.test(text) && SEQUENCE.test(text)) {
+    else if (REPLY.test(text) && SEQUENCE.test(text) && !LOSS.test(text)) {
       // `(truncated)`, or too short for a time.
       this.#findRun(text);
       this.#echo(text, place, { skipped: "reply without an RTT" });
@@ -208,7 +214,7 @@ class PingReader extends LineReader {
     this.#endQuiet();
     this.#flush();
     // `PING name (destination) from source eth0:`, in any language.
-    const [, inside = "", rest = ""] = /[([]([^)\]]*)[)\]](.*)/.exec(text) ?? [];
+    const [, inside = "", rest = ""] = /[([]([^()[\]]*)[)\]](.*)/.exec(text) ?? [];
     const addresses = addressesIn(text);
     let [destination] = addressesIn(inside);
     let source: string | undefined = addressesIn(destination === undefined ? "" : rest)[0];
@@ -261,7 +267,9 @@ class PingReader extends LineReader {
     const sent = digits === undefined ? undefined : Number(digits);
     if (rtt === FAILED_RTT_MS && sent !== undefined && isAnswered(this.#run, sent)) {
       // Lines of losses do not name the destination: it is the one that has not answered this packet.
-      const others = [...this.#runs.values()].filter((run) => !isAnswered(run, sent));
+      const others = [...this.#runs.values()].filter((run) =>
+        !isAnswered(run, sent) && (run.lastSequence !== undefined || !run.hasOwnReply)
+      );
       if (others.length === 1) this.#setRun(others[0]);
     }
     const last = this.#run.lastSequence;

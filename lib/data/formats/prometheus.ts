@@ -146,7 +146,8 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
   const others = group.filter(({ name }) => name === "" || RTT_NAME.test(name) && !NOT_RTT_NAME.test(name));
   // The time of a web page is no RTT, and its error no loss.
   const isWeb = group.some(({ name }) => name.startsWith("probe_http_")) ||
-    Object.values(group[0].labels).some((label) => /^https?:/.test(String(label)));
+    !find("probe_icmp_duration_seconds") &&
+      DESTINATIONS.some((name) => /^https?:/.test(String(group[0].labels[name])));
   const success = isWeb ? undefined : find("probe_success");
   const counters = countersOf(find);
   const rtt = find("probe_icmp_duration_seconds") ?? others.find(({ name }) => MEAN_NAME.test(name)) ??

@@ -118,7 +118,7 @@ export function recognise(
     const sure = TEXT_FORMATS.find((each) => each.isSurely?.(lines, options));
     const format = sure ?? TEXT_FORMATS.find((each) => each.isHead(lines, options));
     // Most texts contain a comma, so a table must not look like anything else.
-    const isOther = format?.name === table.name && options.columns === undefined &&
+    const isOther = format?.name === table.name && !sure && options.columns === undefined &&
       looksOf(head) !== undefined;
     if (isOther) throw unknownFormat(head, path);
     // JSON lines after something else, such as a program's greeting.

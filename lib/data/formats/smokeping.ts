@@ -37,7 +37,8 @@ const NUM_PINGS = 20;
 const UNIT = /(?:[\s_[(]+(?<unit>ms|us|µs|ns|s|sec|seconds)|[\s_[(]*(?<percent>%))[\])]*$/;
 
 /** Names of statistics other than the usual RTT. */
-const NOT_USUAL = /(?<![a-z])(?:min(?:imum)?|max(?:imum)?|best|worst|std(?:dev)?|m?dev|jitter)(?![a-z])/;
+const NOT_USUAL =
+  /(?<![a-z.-]|\d ?)(?:min(?:imum)?|max(?:imum)?|best|worst|std(?:dev)?|m?dev|jitter)(?![a-z.-])/;
 
 export const smokeping: Format = {
   name: "smokeping",

@@ -74,10 +74,10 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
 const LOST_STATUS = /^(?:lost|loss|down|offline|dead|fail(?:ed|ure)?|false|110(?:0[2-5]|1[03]))$/;
 /** Statuses that say nothing about the path. */
 const NO_STATUS =
-  /noresources|badoption|hardwareerror|general.?failure|dns|(?:not|un).{0,9}resol|resolution|unknown host|^11050$|^error$/i;
+  /noresources|badoption|hardwareerror|general.?failure|dns|(?:not|un).{0,9}resol|resolution|unknown host|^11050$/i;
 /** Metrics of a ping other than its mean RTT, in long tables such as those of InfluxDB and Telegraf. */
 const OTHER_METRIC =
-  /(?:^|[_. ])(?:loss|lost|packet|count|error|code|ttl|hop|size|sent|recv|received|dev|std|mdev|jitter|min|max|percent|quantile)/;
+  /(?:^|[_. ])(?:loss|lost|packet|error|recv|received|std|mdev|jitter|percent|quantile|(?:counts?|code|ttl|hops?|size|sent|dev(?:iation)?|min(?:imum)?|max(?:imum)?)(?![a-z]))/;
 
 /** The header is one of the first records; those above it are comments. */
 const MAX_COMMENT_RECORDS = 20;
@@ -97,6 +97,8 @@ const HEADER_CELL = /^["\p{L}_]/u;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 /** The zone may be in a separate column. */
 const CLOCK_WITHOUT_ZONE = /:\d\d(?:[.,]\d+)?$(?<![+-]\d\d:\d\d)/;
+/** UTC in the words of pytz, PostgreSQL, JavaScript and others, and as an offset. */
+const UTC = /^(?:(?:etc\/)?(?:utc|gmt)|(?:utc|gmt)?[+-]?00?(?::?00|\.0)?)$/i;
 /** A time in a separate column, next to the date. */
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
 
@@ -343,7 +345,9 @@ function timeOf(fields: readonly unknown[], { time, date, hour, zone }: Layout):
   let text = value.trim();
   if (date >= 0 && TIME_OF_DAY.test(text)) text = `${given(date)} ${text}`;
   if (DAY.test(text) && given(hour)) text += ` ${given(hour).padStart(2, "0")}:00`;
-  return given(zone) && CLOCK_WITHOUT_ZONE.test(text) ? `${text} ${given(zone)}` : text;
+  return given(zone) && CLOCK_WITHOUT_ZONE.test(text)
+    ? `${text} ${UTC.test(given(zone)) ? "UTC" : given(zone)}`
+    : text;
 }
 
 function textOf(value: unknown): string | undefined {
@@ -563,10 +567,11 @@ class TableReader implements TextReader {
   #isHeader(fields: readonly string[]): boolean {
     const cell = headerCell(fields, this.#layout as Layout);
     const isDigits = cell >= "0" && cell < ":"; // as most
-    if (isDigits || !this.#hasHeader || !HEADER_CELL.test(cell)) return false;
+    if (isDigits || !this.#hasHeader || isByNumber(this.options) || !HEADER_CELL.test(cell)) return false;
     const layout = layoutOf(fields, this.options);
     if ("fault" in layout) return false;
     this.#layout = layout;
+    this.#unclear = this.#separator === ";" ? undefined : UNCLEAR_COMMA;
     this.#numRows--;
     return true;
   }
@@ -574,7 +579,7 @@ class TableReader implements TextReader {
 
 /** The field that shows best whether a record is a header: the time, else the RTT. */
 function headerCell(fields: readonly string[], { time, rtts }: Layout): string {
-  return fields[time < 0 ? rtts[0].field : time] ?? "";
+  return (time < 0 ? "" : fields[time]) || (fields[rtts[0].field] ?? "");
 }
 
 function isByNumber({ columns }: ReadingOptions): boolean {

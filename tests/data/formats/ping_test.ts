@@ -132,6 +132,7 @@ Deno.test("ping with a logger's timestamp before each line", () => {
       ["[01.01.2026 00:00:00] ", "[01.01.2026 00:00:01] "],
       ["1767225600,", "1767225601,"],
       ["2026-01-01T00:00:00+0000 myhost ping[12]: ", "2026-01-01T00:00:01+0000 myhost ping[12]: "],
+      ["2026-01-01 01:00:00 +01 ", "2026-01-01 01:00:01 +01 "],
     ]
   ) {
     const found = foundIn(`${first}PING ${HOST} (${HOST}) 56(84) bytes of data.
@@ -141,6 +142,14 @@ ${second}no answer yet for icmp_seq=2
     assertEquals(rowsOf(found), [[HOST, START_S, 12.3], [HOST, START_S + 1, LOST]], first);
     assertEquals(othersOf(found), []);
   }
+  // The level of a log is no zone, and a number before a line is not the size of a reply.
+  const levels = foundIn(
+    `2026-01-01 00:00:00,000 INFO 64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms`,
+  );
+  assertEquals([rowsOf(levels), othersOf(levels)], [[[HOST, START_S, 12.3]], []]);
+  const numbered = foundIn(`1\t64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms
+2\tFrom 192.0.2.1 icmp_seq=2 Destination Host Unreachable`);
+  assertEquals([rttsOf(numbered), othersOf(numbered)], [[12.3, LOST], []]);
   const timeOfDay = foundIn(`[10:00:00] 64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms
 [10:00:01] no answer yet for icmp_seq=2`);
   assertEquals(rowsOf(timeOfDay), [[HOST, null, 12.3], [HOST, null, LOST]]);

@@ -78,6 +78,12 @@ Deno.test("Prometheus: probe_success 0 means no reply, and 1 alone is skipped", 
   const instant = foundInFile("prometheus_instant.json");
   assertEquals(rowsOf(instant), [["192.0.2.1", 1795761645, LOST]]);
   assertEquals(othersOf(instant), [[1, "series probe_success"], [1, "series probe_success"]]);
+  const labels = { instance: DST, runbook: "https://wiki.example/ping" };
+  const withRunbook = answered([
+    seriesOf({ ...labels, __name__: "probe_icmp_duration_seconds", phase: "rtt" }, "0.01"),
+    seriesOf({ ...labels, __name__: "probe_success" }, "1", "0"),
+  ]);
+  assertEquals(rttsOf(withRunbook), [10, LOST]);
 });
 
 Deno.test("Prometheus: probe_duration_seconds is the fallback RTT, and probe_success marks its losses", () => {

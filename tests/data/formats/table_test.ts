@@ -192,6 +192,12 @@ Deno.test("a table: the date, the time of day, the hour and the zone in separate
   assertEquals(timesOf(zoned("2026-01-01 01:00:05", "+0100")), [START_S + 5]);
   assertEquals(timesOf(zoned("2026-01-01T01:00:06+01:00", "+01:00")), [START_S + 6]);
   assertEquals(othersOf(found(zoned("2026-01-01 00:00:00", "Europe/Berlin"))), [[2, "invalidTime"]]);
+  for (const zone of ["Etc/UTC", "utc", "0", "UTC+00:00"]) {
+    assertEquals(timesOf(zoned("2026-01-01 00:00:07", zone)), [START_S + 7], zone);
+  }
+  for (const time of ["1.767225600000000000e+09", "1.7672256E9"]) {
+    assertEquals(timesOf(`time,src,dst,rtt\n${time}${row}`), [START_S], time);
+  }
 });
 
 Deno.test("a table: statuses without a reply, nothing sent, and metrics other than the RTT", () => {
@@ -298,6 +304,12 @@ Deno.test("a table: column names in any case and with units, and hosts with port
 });
 
 Deno.test("a table without a header: columns by number", () => {
+  const replies = ["12", "timeout", "NA", "13", "Request timed out"];
+  const lost = found(`host,ms\n${replies.map((reply) => `${DST},${reply}\n`).join("")}`, {
+    columns: parseColumns("dst=1,rtt=2"),
+    src: SRC,
+  });
+  assertEquals([rttsOf(lost), othersOf(lost)], [[12, LOST, LOST, 13, LOST], []]);
   const columns = parseColumns("time=1,src=2,dst=3,rtt=4");
   const text = `${START_S},${SRC},${DST},5\n${START_S + 1},${SRC},${DST},\n`;
   for (const header of ["", "when,a,b,ms\n"]) {
