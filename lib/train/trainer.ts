@@ -18,9 +18,10 @@ import type { GpuInfo } from "../tensor/device.ts";
 import type { EngineName } from "../tensor/engine.ts";
 import { describeProfile, PROFILE_NOTES, type ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
-import { hasCheckpoints, loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
+import { loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
 import {
   checkpointFiles,
+  type CheckpointState,
   engineOf,
   type LoadedCheckpoint,
   type ResumableCheckpoint,
@@ -320,8 +321,13 @@ function sizedBefore(
   { runDir, fresh }: TrainOptions,
   { asked, data }: { asked: string; data: string },
 ): RunConfig | undefined {
-  const state = fresh ? undefined : loadForResume(join(runDir, CHECKPOINTS))?.state;
+  const state = stateToContinue(runDir, fresh);
   return state?.asked === asked && state.dataFingerprint === data ? state.config : undefined;
+}
+
+/** The state of the checkpoint that the run continues from; undefined for a new run. */
+function stateToContinue(runDir: string, fresh = false): CheckpointState | undefined {
+  return fresh ? undefined : loadForResume(join(runDir, CHECKPOINTS))?.state;
 }
 
 /** See `CheckpointState.asked`. */
@@ -355,9 +361,8 @@ async function fittedToTime(
   configOf: (maxSteps: number) => RunConfig,
   { maxTimeS, fresh, runDir, onLog = () => {} }: TrainOptions & { maxTimeS: number },
 ): Promise<Pick<CheckedOptions, "config" | "replan">> {
-  const checkpoints = join(runDir, CHECKPOINTS);
-  const resumed = !fresh && hasCheckpoints(checkpoints) ? loadForResume(checkpoints) : undefined;
-  if (resumed) return { config: configOf(resumed.state.config.train.steps), replan: undefined };
+  const state = stateToContinue(runDir, fresh);
+  if (state) return { config: configOf(state.config.train.steps), replan: undefined };
   const run = planRun(config);
   checkHostMemory(run);
   const beginMs = performance.now();
