@@ -301,19 +301,13 @@ export function decimal(text: string): number {
   return first === undefined ? NaN : Number(`${first}${groups.replace(/\D/g, "")}.${decimals}`);
 }
 
-/** All digits of Unix seconds, as numpy (`1.767225600000000000e+09`) and Java (`1.7672256E9`) write them. */
-const EXACT_SECONDS = /^\d\.(?:\d+e|\d{9,}e\+0?)9$/i;
-
 /** @returns Microseconds since 1970; NaN for null, undefined and an empty text. */
 export function readTime(value: unknown, unit: TimeUnit, name = "time"): number | Rejection {
   if (value === null || value === undefined || value === "") return NaN;
-  // Of a number with two digits and more; `1.79577E+09` has lost its last ones.
+  // parseTimeUs() reads numbers with an exponent.
   const isDigits = typeof value === "string" && value >= "1" && value < ":" && value[1] >= "0" &&
     value[1] < ":";
-  if (
-    unit === "seconds" &&
-    (typeof value === "number" || isDigits || typeof value === "string" && EXACT_SECONDS.test(value))
-  ) {
+  if (unit === "seconds" && (typeof value === "number" || isDigits)) {
     const timeUs = Math.round(Number(value) * 1e6);
     if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
   }
@@ -439,7 +433,7 @@ function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {
 export function hostOf(text: string): string {
   if (PREFIX.test(text)) return text;
   const [first, second] = (HOST_AND_HOST.exec(text) ?? []).slice(1).map(readAddress);
-  // Of two addresses, either may be meant.
+  // If both are addresses, the text is ambiguous.
   if (first && !first.bytes !== !second.bytes) return first.bytes ? first.text : second.text;
   const host = text.replace(/^[a-z]+:\/\//i, "").replace(/[/?#].*$/, "").replace(
     /^([^%:]*:[^%]*)%\w[\w.-]*/,

@@ -150,7 +150,7 @@ class PingReader extends LineReader {
       : undefined;
     // The next run is not at the time of the one before.
     if (wrongTime && timeless === "" && this.options.startS === undefined) this.#beginUs = NaN;
-    // A reply is rejected in its place, so that its number is no gap.
+    // A reply is rejected below, so that its sequence number does not count as a loss.
     if (wrongTime && rtts.length !== 1) return this.take(wrongTime, line);
     if (text === "") {
       if (!Number.isNaN(timeUs)) this.#beginUs = timeUs;

@@ -264,7 +264,7 @@ const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
 /**
  * @param fields Texts, or values of JSON.
  * @param unclear Texts that may be either of two numbers: one of {@link UNCLEAR_COMMA}, {@link UNCLEAR_POINT}.
- * @param row The number of rows before it in a table, which determines the time if there is no time column.
+ * @param row The number of rows before it in a table, which determines the time without a time column.
  */
 function takeFindings(
   fields: readonly unknown[],
@@ -279,10 +279,10 @@ function takeFindings(
     ? intervalTimeUs(options, row)
     : readTime(timeOf(fields, layout), timeUnit, names[layout.time]);
   if (typeof timeUs !== "number") return take(withUnit(timeUs));
-  const skipped = skippedKind(fields, layout);
+  const status = layout.status < 0 ? "" : textOf(fields[layout.status]) ?? "";
+  const skipped = skippedKind(fields, layout, status);
   if (skipped !== undefined) return take({ skipped });
-  const status = layout.status < 0 ? "" : (textOf(fields[layout.status]) ?? "").toLowerCase();
-  const isLost = status !== "" && (NO_REPLY_SENTENCE.test(status) || LOST_STATUS.test(status));
+  const isLost = status !== "" && isLostStatus(status.toLowerCase());
   const integers = [NaN, NaN, NaN, NaN];
   for (const { at, field } of layout.integers) {
     const value = fields[field];
@@ -329,13 +329,20 @@ function unclearRtt(shown: string, unclear: RegExp | undefined): Rejection {
   return { reason: "invalidRtt", detail };
 }
 
-/** The kind of a row that says nothing about a path. */
-function skippedKind(fields: readonly unknown[], { status, sent, metric }: Layout): string | undefined {
+function isLostStatus(status: string): boolean {
+  return NO_REPLY_SENTENCE.test(status) || LOST_STATUS.test(status);
+}
+
+/** The kind of a row that says nothing about a path. @param status Empty without one. */
+function skippedKind(
+  fields: readonly unknown[],
+  { sent, metric }: Layout,
+  status: string,
+): string | undefined {
   const name = metric < 0 ? "" : textOf(fields[metric]) ?? "";
   if (name !== "" && OTHER_METRIC.test(wordsOf(name))) return `metric ${shortened(name)}`;
   if (sent >= 0 && textOf(fields[sent]) === "0") return "nothing sent";
-  const text = status < 0 ? "" : textOf(fields[status]) ?? "";
-  return text !== "" && NO_STATUS.test(text) ? `status ${shortened(text)}` : undefined;
+  return status !== "" && NO_STATUS.test(status) ? `status ${shortened(status)}` : undefined;
 }
 
 function timeOf(fields: readonly unknown[], { time, date, hour, zone }: Layout): unknown {

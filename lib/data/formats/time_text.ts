@@ -27,6 +27,11 @@ export const OTHER_DATE: string = OTHER_DATES.map((each) => each.replace(/\(\?<\
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 const SLASHED_DATE = /^\d\d?\/\d\d?\/\d{4}\b/;
+/**
+ * Unix time. It has an exponent only if no digit is missing, as in `1.767225600000000000e+09` of numpy and
+ * `1.7672256E9` of Java.
+ */
+const UNIX_TIME = /^\d+(?:[.,]\d+)?$|^\d\.(?:\d+e|\d{9,}e\+0?)9$/i;
 /** A time as spreadsheets and `%g` shorten it, `1.79577E+09`: thousands of seconds are missing. */
 const CUT_NUMBER = /^\d(?:[.,]\d{1,6})?e\+/i;
 
@@ -49,7 +54,7 @@ export function parseTimeUs(
   text: string,
   unit: TimeUnit = "seconds",
 ): { timeUs: number } | { fault: string } {
-  const isNumber = /^\d+(?:[.,]\d+)?$/.test(text);
+  const isNumber = UNIX_TIME.test(text);
   const number = isNumber ? Number(text.replace(",", ".")) : NaN;
   const timeUs = isNumber ? Math.round(number * UNITS_US[unit]) : isoMicroseconds(text);
   if (isMeasured(timeUs)) return { timeUs };
