@@ -11,7 +11,12 @@ import {
 } from "../lib/data/import/import_measurements.ts";
 import { namesPathBeside } from "../lib/data/import/imported_names.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
-import { describeRejected, rejectsPathBeside, totalOf } from "../lib/data/measurement_files/rejects.ts";
+import {
+  describeRejected,
+  describeSkipped,
+  rejectsPathBeside,
+  totalOf,
+} from "../lib/data/measurement_files/rejects.ts";
 import { identityOf, readingOf } from "./reading.ts";
 import { type FileRun, madeText, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { importCommand } from "./import.command.ts";
@@ -73,7 +78,7 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ` +
     `${counts.destinations} destinations`,
     `  left out: ${counts.duplicates} duplicate results (same measurement, probe and time), ` +
-    `${describeRejected(skippedByType, "that say nothing about a path")}, ${describeRejected(rejected)}`,
+    `${describeSkipped(skippedByType)}, ${describeRejected(rejected)}`,
     ...(json.firstTime ? [`  ${json.firstTime} to ${json.lastTime}`] : []),
   ].join("\n");
   return { text, json };

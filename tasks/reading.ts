@@ -11,7 +11,7 @@ import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { FORMATS } from "../lib/data/formats/registry.ts";
 import { parseColumns } from "../lib/data/formats/table.ts";
 import { parseTimeUs } from "../lib/data/formats/time_text.ts";
-import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
+import { describeRejected, describeSkipped, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import type { importCommand } from "./import.command.ts";
 
 type Options = Pick<
@@ -66,7 +66,7 @@ export function logLeftOut(
   hasColumns = true,
 ): void {
   if (advice !== undefined) log(hasColumns ? advice : advice.replace(/with --columns (\w+)=NAME/, "$1"));
-  const counts = [describeRejected(rejected), describeRejected(skipped, "that say nothing about a path")];
+  const counts = [describeRejected(rejected), describeSkipped(skipped)];
   if (totalOf(rejected) + totalOf(skipped) > 0) log(`left out: ${counts.join(", ")}`);
 }
 

@@ -16,6 +16,7 @@ import { isParquet, listMeasurementFiles } from "../lib/data/measurement_files/i
 import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";
 import {
   describeRejected,
+  describeSkipped,
   RejectLog,
   rejectsPathBeside,
   totalOf,
@@ -115,7 +116,7 @@ export const scoreStage = defineStage(scoreCommand, async (options, stage): Prom
       );
       const counts = [
         describeRejected(rejected),
-        ...(totalOf(skipped) > 0 ? [describeRejected(skipped, "that say nothing about a path")] : []),
+        ...(totalOf(skipped) > 0 ? [describeSkipped(skipped)] : []),
         ...(duplicates > 0 ? [`${duplicates} duplicate results`] : []),
       ];
       stage.log(`${input}: ${rows} rows, ${counts.join(", ")}`);

@@ -146,6 +146,11 @@ export function describeRejected(counts: Record<string, number>, word = "rejecte
   return total === 0 ? `0 ${word}` : `${total} ${word} (${listOfCounts(counts)})`;
 }
 
+/** Such as `2 that say nothing about a path (dnserr 2)`. */
+export function describeSkipped(counts: Record<string, number>): string {
+  return describeRejected(counts, "that say nothing about a path");
+}
+
 /**
  * Throws if too many rows were rejected.
  *
