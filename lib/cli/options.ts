@@ -15,11 +15,11 @@ export interface Option<T> {
   readonly arity: "switch" | "one" | "many";
   /** The name of the value in `--help`, such as `N` or `DIR`. */
   readonly value: string;
-  /** The allowed words; undefined if there is no fixed set. */
+  /** The allowed words; undefined if any text is allowed. */
   readonly choices: readonly string[] | undefined;
   /** Its effect and unit; may have several lines. */
   readonly help: string;
-  /** Undefined if there is no default. */
+  /** Undefined without a default. */
   readonly default: T | undefined;
   readonly isRequired: boolean;
   /** How the stage uses the paths in the option; undefined if it takes no paths. */

@@ -69,7 +69,7 @@ export function readMetrics(path: string): MetricsRecord[] {
  * Reads the end of a metrics file, however long it is. A line truncated by a kill or still being written is
  * ignored.
  *
- * @returns The newest records; empty if there is no file.
+ * @returns The newest records; empty if the file does not exist.
  * @throws {UserError} If it cannot be read.
  * @throws {FormatError} If a complete line among them is not a metrics record.
  */

@@ -529,7 +529,7 @@ function cellPlace(latitude: number, longitude: number): NamedPlace {
   };
 }
 
-/** The English name of a country, or its code if there is none. */
+/** The English name of a country, or its code as a fallback. */
 export function countryName(code: string): string {
   displayNames ??= new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
   return displayNames.of(code) ?? code;

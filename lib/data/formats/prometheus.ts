@@ -6,7 +6,7 @@
  *
  * - `probe_icmp_duration_seconds{phase="rtt"}` of the blackbox exporter: RTT.
  * - `probe_success`: 0 means no reply, even if another series has an RTT.
- * - `probe_duration_seconds`: RTT if there is no better one. It includes name resolution and the timeout of a
+ * - `probe_duration_seconds`: the fallback RTT. It includes name resolution and the timeout of a
  *   lost ping, which only `probe_success` in the same response distinguishes from a reply. Both are skipped if
  *   the probe reads a web page.
  * - `smokeping_response_duration_seconds_sum` and `_count` of smokeping_prober: mean RTT between two times.

@@ -8,7 +8,7 @@
  * | --------------------------------- | -------------------------------------------------------- |
  * | contains `median`, `rtt` or `avg` | RTT in seconds, or in its unit, as in `median [ms]`; not `min rtt` |
  * | contains `loss`                   | number of lost pings, or their share if it ends in `%`   |
- * | `ping1`, `ping2`, …               | RTTs of the pings in seconds, if there is no other RTT   |
+ * | `ping1`, `ping2`, …               | RTTs of the pings in seconds, without another RTT column |
  *
  * A word of a legend that is an address, or a name with a known address, is the destination of the column:
  * `192.0.2.1` alone is an RTT, `192.0.2.1 loss` its loss. Otherwise the destination is `--dst`. An RRD does
@@ -55,10 +55,10 @@ export const smokeping: Format = {
 /** Column numbers of one destination. */
 interface Series {
   dst: string | undefined;
-  /** -1 if there is none. */
+  /** -1 if absent. */
   rtt: number;
   rttUnitMs: number;
-  /** -1 if there is none. */
+  /** -1 if absent. */
   loss: number;
   isLossPercent: boolean;
   pings: number[];

@@ -128,7 +128,7 @@ export async function inOrderOfTime(paths: readonly string[], options: ReadingOp
   return timed.sort((a, b) => a.timeUs - b.timeUs).map(({ path }) => path);
 }
 
-/** Microseconds since 1970; 0 if there is no time. */
+/** Microseconds since 1970; 0 without a time. */
 async function firstTimeUs(path: string, options: ReadingOptions): Promise<number> {
   if (path === STANDARD_INPUT) return 0;
   if (isParquet(path)) {

@@ -33,7 +33,7 @@ const SORTED_CODES = new Uint16Array(NUM_HISTORY_RTTS);
  * @param codes RTT codes, newest first.
  * @param count Number of `codes`; codes after the first {@link NUM_HISTORY_RTTS} are ignored.
  * @param ageS Seconds between the newest RTT and the one to predict; null if unknown.
- * @returns Undefined if there are no RTTs.
+ * @returns Undefined without RTTs.
  */
 export function rttHistoryOf(
   codes: ArrayLike<number>,

@@ -94,7 +94,7 @@ export function tokenName(token: number): string {
 /**
  * Number of tokens of a measurement.
  *
- * @param previousTimeS The last time before it in its context; null if there is none.
+ * @param previousTimeS The last time before it in its context; null without one.
  */
 export function measurementLength(measurement: TokenMeasurement, previousTimeS: number | null): number {
   const { source, destination, rttCode, timeS } = measurement;
@@ -129,7 +129,7 @@ export function untimedLength(
  * Number of tokens of a time block: 0, 2, 5 or 9.
  *
  * @param timeS Null for no block.
- * @param previousTimeS The last time before it in its context; null if there is none.
+ * @param previousTimeS The last time before it in its context; null without one.
  */
 export function timeLength(timeS: number | null, previousTimeS: number | null): number {
   if (timeS === null) return 0;

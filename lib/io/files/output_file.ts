@@ -107,7 +107,7 @@ function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileO
   );
 }
 
-/** Identifies a file and its content; empty if there is no file. */
+/** Identifies a file and its content; empty if the file does not exist. */
 function versionOf(path: string): string {
   try {
     const { dev, ino, size, mtime } = Deno.statSync(path);

@@ -285,7 +285,7 @@ function writeColumnChunk(sink: ByteWriter, source: ChunkSource, numRows: number
 
 interface WrittenChunk {
   encodings: ("PLAIN" | "RLE_DICTIONARY")[];
-  /** Size of the dictionary page in the file; 0 if there is none. */
+  /** Size of the dictionary page in the file; 0 without one. */
   dictionaryBytes: number;
   uncompressedBytes: number;
   statistics: Statistics;

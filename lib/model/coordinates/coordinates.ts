@@ -221,7 +221,7 @@ const SETTINGS: readonly CoordinateSettings[] = [
 const TRIED_POWERS = [0.5];
 /** The weight of the usual error when a node's error is smoothed, in pairs. */
 const NUM_USUAL_ERRORS = 5;
-/** The error if there is no data to learn it from: a factor of e. */
+/** The error without data to learn it from: a factor of e. */
 const UNKNOWN_ERROR = 1;
 /** The smallest error: the resolution of RTT codes. */
 const LEAST_ERROR = 5e-4;
