@@ -72,7 +72,9 @@ Deno.test("the workflows and the Containerfile use only existing tasks and optio
 
 Deno.test("the workflows use GitHub's actions by commit, with minimal permissions", () => {
   for (const { uses } of [...steps, ...jobs.map(([, job]) => job)]) {
-    if (uses !== undefined) assertMatch(uses, /^actions\/[a-z-]+@[0-9a-f]{40}$|^\.\/\.github\/workflows\/test\.yml$/);
+    if (uses !== undefined) {
+      assertMatch(uses, /^actions\/[a-z-]+@[0-9a-f]{40}$|^\.\/\.github\/workflows\/test\.yml$/);
+    }
   }
   assertEquals([test.permissions, release.permissions], [{ contents: "read" }, {}]);
   const writing = jobs.flatMap(([name, { permissions = {} }]) =>
