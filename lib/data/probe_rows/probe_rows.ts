@@ -148,7 +148,7 @@ const BYTES_PER_MEASUREMENT = 21;
 const BYTES_PER_ENTRY = 4;
 /**
  * Bytes of a record in addition to measurements and dictionaries: two schemas, five messages, and padding of
- * each buffer; measured 2,100 to 2,190 with apache-arrow 21.2 (tests/data/probe_rows/probe_rows_test.ts).
+ * each buffer; 2,100 to 2,190 with apache-arrow 21.2.
  */
 export const RECORD_OVERHEAD_BYTES = 4096;
 /** How many address texts to keep from row to row. */
