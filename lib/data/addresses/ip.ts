@@ -2,7 +2,8 @@
  * IP addresses as text and as bytes.
  *
  * Parsing is as strict as `inet_pton` (RFC 4291, section 2.2; no leading zeros in IPv4), because a lenient
- * parser could silently read another host's address. Formatting follows RFC 5952.
+ * parser could silently read another host's address: `ipaddr.js` 2.2.0 reads 010.0.0.1 as 8.0.0.1. Formatting
+ * follows RFC 5952.
  *
  * @module
  */

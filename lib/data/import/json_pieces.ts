@@ -2,7 +2,8 @@
  * Reads pieces of JSON as columns of results, in worker threads and in this one.
  *
  * The calling thread cuts pieces out of a stream (json_stream.ts) and takes their results in text order. It
- * reads a piece itself while the workers are starting or busy. Memory holds a few pieces per worker.
+ * reads a piece itself while the workers are starting or busy. Memory holds a few pieces per worker. Pieces
+ * are for `JSON.parse`: a parser of streams (`@streamparser/json` 0.0.22) took 14 times as long.
  *
  * @module
  */

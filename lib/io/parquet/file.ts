@@ -1,7 +1,8 @@
 /**
  * A Parquet file opened for reading: its footer, read by hyparquet, and the offsets of its row groups'
  * columns (https://parquet.apache.org/docs/file-format/). Every fault in its bytes is a {@link FormatError}
- * that names the file.
+ * that names the file. The pages are read by our own code, because a single flipped byte can keep hyparquet
+ * from ever returning.
  *
  * @module
  */
