@@ -8,7 +8,8 @@ import { runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
 import { exists, readText } from "../io/files/inputs.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { type MetricsRecord, readMetrics } from "../train/metrics.ts";
-import { planRun } from "../train/run_config.ts";
+import { modelShapes } from "../model/model_config.ts";
+import { tokensPerStep } from "../train/run_config.ts";
 import { VERSION } from "../base/version.ts";
 import { requireQueryable } from "../query/ping_model.ts";
 import type { QuantileCalibration } from "../query/rtt/quantile_calibration.ts";
@@ -65,18 +66,17 @@ interface ModelInfoOptions {
 /** Describes a model without a GPU. @throws {FormatError} If the run's metrics are damaged. */
 export function modelInfo(checkpoint: LoadedCheckpoint, options: ModelInfoOptions): ModelInfo {
   const { config, state, trainingData } = checkpoint;
-  const { shapes, tokensPerStep } = planRun(config);
   const run = runFolderOf(checkpoint);
   const metricsPath = run && join(run, "metrics.jsonl");
   const records = metricsPath && exists(metricsPath) ? readMetrics(metricsPath) : [];
   return {
     version: VERSION,
     step: state.step,
-    num_parameters: shapes.numParameters,
+    num_parameters: modelShapes(config.model).numParameters,
     vocabulary: config.model.vocabulary,
     model_sha256: state.files.model.sha256,
     data_fingerprint: state.dataFingerprint,
-    trained_tokens: state.step * tokensPerStep,
+    trained_tokens: state.step * tokensPerStep(config),
     config: { ...config },
     is_calibrated: options.isCalibrated,
     data: trainingData ? dataJson(trainingData) : null,

@@ -15,7 +15,7 @@ import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import { NO_ROW } from "../model/embedding_table.ts";
 import type { LocatedNode } from "../model/coordinates/coordinates.ts";
 import type { ModelConfig, ModelShapes } from "../model/model_config.ts";
-import { type AutosizeConfig, planRun, type RunConfig } from "./run_config.ts";
+import { type AutosizeConfig, type RunConfig, tokensPerStep } from "./run_config.ts";
 import type { RunPlaces } from "./run_places.ts";
 
 /** Newest RTTs of a pair, both directions together. */
@@ -221,7 +221,7 @@ export function autosizer(
     return (maxSteps) => ({ ...config, train: { ...train, steps: Math.min(train.steps, maxSteps) } });
   }
   const { numMeasurements } = survey;
-  const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / planRun(config).tokensPerStep;
+  const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / tokensPerStep(config);
   const { model, perPair } = autosizedTables(config.model, { survey, places, autosize });
   return (maxSteps) => {
     const stepsOf = (passes: number) =>

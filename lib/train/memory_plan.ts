@@ -23,7 +23,7 @@ import {
   smallerBatchAdvice,
 } from "../model/buffers.ts";
 import type { ModelShapes } from "../model/model_config.ts";
-import { planRun, type RunPlan } from "./run_config.ts";
+import type { RunPlan } from "./run_config.ts";
 
 /** Bytes of GPU memory by purpose. Everything is allocated at the start and kept, so the sum is the peak. */
 interface MemoryPlan extends ModelMemory {
@@ -143,16 +143,20 @@ function refuse(
 ): void {
   const takenBytes = sizeBytes(run);
   if (takenBytes <= limitBytes) return;
-  const { config } = run;
-  const { train } = config;
+  const { extent, teacherExtent } = run;
   const fitting = largestBatchSize(
-    train.microBatchSize,
-    (microBatchSize) => sizeBytes(planRun({ ...config, train: { ...train, microBatchSize } })) <= limitBytes,
+    extent.batchSize,
+    (batchSize) =>
+      sizeBytes({
+        ...run,
+        extent: { ...extent, batchSize },
+        teacherExtent: { ...teacherExtent, batchSize },
+      }) <= limitBytes,
   );
   throw new ConfigError(
     fitting > 0 ? "train.microBatchSize" : "model",
     `${found} ${gib(takenBytes)}, but ${gib(limitBytes)} ${wanted}; ${smallerBatchAdvice(fitting)}` +
-      (train.checkpointActivations ? "" : ", or set train.checkpointActivations"),
+      (extent.checkpointActivations ? "" : ", or set train.checkpointActivations"),
   );
 }
 

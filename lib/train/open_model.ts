@@ -32,13 +32,12 @@ import type { RunStart } from "./run_start.ts";
 import { ConfigError, UserError } from "../base/errors.ts";
 import { loadCheckpoint } from "./checkpoint.ts";
 
-interface ModelOptions {
-  plan: RunPlan;
-  seed: number;
+interface ModelRun extends RunPlan {
+  readonly seed: number;
   /** Undefined for a model without places. */
-  places?: RunPlaces | undefined;
-  loadedTeacher: LoadedCheckpoint | undefined;
-  onLog?: (line: string) => void;
+  readonly places: RunPlaces | undefined;
+  readonly loadedTeacher: LoadedCheckpoint | undefined;
+  readonly onLog: (line: string) => void;
 }
 
 /**
@@ -62,34 +61,34 @@ export async function openGpu(
 }
 
 /**
- * @param start The start of the run; `survey` reads the training rows, whose addresses get address
- *   embeddings, unless they were read before.
+ * @param start The start of the run; `totalSteps`: the steps that the schedule spans; `survey` reads the
+ *   training rows, whose addresses get address embeddings, unless they were read before.
  * @returns `counts`: the addresses and pairs of the training rows; undefined if the run is resumed.
  * @throws {UserError} If the run needs more memory than there is.
  */
 export async function openModel(
   gpu: Gpu,
-  { plan, seed, places, loadedTeacher: loaded, onLog = () => {} }: ModelOptions,
-  { resumed, initial, survey }: RunStart & { survey: () => DataSurvey },
+  run: ModelRun,
+  { resumed, initial, totalSteps, survey }: RunStart & { totalSteps: number; survey: () => DataSurvey },
 ): Promise<{ model: Transformer; optimizer: Optimizer; counts: AddressCounts | undefined }> {
+  const { config, shapes, seed, places, loadedTeacher: loaded, onLog } = run;
   if (loaded) onLog(`learning RTTs also from ${loaded.directory}`);
-  const { config, shapes } = plan;
   const adapter = { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu.device) };
   const teacherShapes = loaded && modelShapes(loaded.config.model);
-  onLog(describeMemoryPlan(planMemory(plan, teacherShapes)));
-  checkMemory(plan, adapter, { teacher: teacherShapes });
+  onLog(describeMemoryPlan(planMemory(run, teacherShapes)));
+  checkMemory(run, adapter, { teacher: teacherShapes });
   onLog("compiling the kernels (takes some seconds the first time)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);
-  const teacher = loaded && await Transformer.create(registry, loaded.config.model, plan.teacherExtent);
+  const teacher = loaded && await Transformer.create(registry, loaded.config.model, run.teacherExtent);
   if (loaded) teacher?.load(loaded.weights);
   const model = await Transformer.create(
     registry,
     config.model,
-    plan.extent,
+    run.extent,
     teacher?.asTeacher(config.train.teacherWeight),
   );
-  const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
+  const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps });
   await registry.ready();
   onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);
   const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);

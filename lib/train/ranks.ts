@@ -6,13 +6,13 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { ConfigError, InterruptedError, UserError } from "../base/errors.ts";
+import { InterruptedError, UserError } from "../base/errors.ts";
 import type { Tensors } from "../base/safetensors_header.ts";
 import type { Batch } from "../data/loader/batches.ts";
 import type { Share } from "../model/batch_rows.ts";
 import type { Communicator } from "./mpi/communicator.ts";
 import { VERSION } from "../base/version.ts";
-import { flattenConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
+import { flattenConfig, type RunIdentity } from "./run_config.ts";
 
 export interface RankSums {
   /** This rank's position among all. */
@@ -91,28 +91,6 @@ function differenceOf(own: Identity, wanted: Identity): string | undefined {
     ownKeys.get(key) !== wantedKeys.get(key)
   );
   return key && `${key} ${ownKeys.get(key)}, the first rank ${wantedKeys.get(key)}; ${advice}`;
-}
-
-/**
- * The configuration of each of several ranks. The micro-batch size becomes the largest divisor of the rank's
- * share of a batch that does not exceed the configured size. All ranks together see the configured batch, so
- * they learn the same.
- *
- * @param numRanks 1 returns the configuration unchanged.
- * @throws {ConfigError} If the ranks cannot share a batch.
- */
-export function shareConfig(config: RunConfig, numRanks: number): RunConfig {
-  const { batchSize, microBatchSize } = config.train;
-  if (batchSize % numRanks !== 0) {
-    throw new ConfigError(
-      "train.batchSize",
-      `found ${batchSize}, expected a multiple of the number of ranks (${numRanks})`,
-    );
-  }
-  const ofRank = batchSize / numRanks;
-  let size = Math.min(microBatchSize, ofRank);
-  while (ofRank % size !== 0) size--;
-  return { ...config, train: { ...config.train, microBatchSize: size } };
 }
 
 /** What a rank, or all ranks together, want before a step. */

@@ -11,18 +11,14 @@ import { type Block, element, pageOf, tableOf } from "../base/report/page.ts";
 import { FULL_WIDTH } from "../base/report/theme.ts";
 import type { EngineName } from "../tensor/engine.ts";
 import { VERSION } from "../base/version.ts";
-import { describePlan, flattenConfig, planRun, type RunConfig } from "./run_config.ts";
+import { describePlan, flattenConfig, type RunConfig, type RunPlan } from "./run_config.ts";
+import type { ResolvedRun } from "./resolved_run.ts";
 import type { MetricsRecord } from "./metrics.ts";
 
-export interface RunDescription {
-  /** The run's folder as the user named it. */
-  runDir: string;
-  dataDir: string;
-  dataFingerprint: string;
-  /** The teacher's checkpoint, if there is a teacher. */
-  teacher?: string | undefined;
-  seed: number;
-  config: RunConfig;
+type ReportedRun = RunPlan & Pick<ResolvedRun, "runDir" | "dataDir" | "data" | "seed" | "loadedTeacher">;
+
+/** The last state of a run. */
+interface RunState {
   records: readonly MetricsRecord[];
   checkpoint: string | null;
   /** The WebGPU implementation used last. */
@@ -42,10 +38,10 @@ const COLUMNS: [string, string, (value: number) => string][] = [
 ];
 
 /** @throws {UserError} If the file cannot be written. */
-export async function writeRunReport(path: string, run: RunDescription): Promise<void> {
-  const { records } = run;
+export async function writeRunReport(path: string, run: ReportedRun, state: RunState): Promise<void> {
+  const { records } = state;
   const html = await pageOf(`Training of ${run.runDir}`, [
-    tableOf(["", ""], factsOf(run)),
+    tableOf(["", ""], factsOf(run, state)),
     ...(records.length > 0 ? figuresOf(records) : [element("p", "No steps were logged.")]),
     element("h2", "Steps"),
     tableOf(["step", ...COLUMNS.map(([heading]) => heading)], shownSteps(records).map(rowOf), "numbers"),
@@ -55,7 +51,8 @@ export async function writeRunReport(path: string, run: RunDescription): Promise
   writeFileAtomic(path, html);
 }
 
-function factsOf({ config, records, ...run }: RunDescription): [string, string][] {
+function factsOf(run: ReportedRun, { records, checkpoint, engine }: RunState): [string, string][] {
+  const { config, dataDir, data, loadedTeacher, seed } = run;
   const last = records.at(-1);
   const evaluated = records.filter((record) => typeof record["eval/loss"] === "number");
   const lossOf = (record: MetricsRecord | undefined, name: string) =>
@@ -69,7 +66,7 @@ function factsOf({ config, records, ...run }: RunDescription): [string, string][
   );
   const numSkipped = last?.["train/skipped_steps"] ?? 0;
   return [
-    ...describePlan(planRun(config)).map((line): [string, string] => {
+    ...describePlan(run).map((line): [string, string] => {
       const colon = line.indexOf(": ");
       return [line.slice(0, colon), line.slice(colon + 2)];
     }),
@@ -78,12 +75,12 @@ function factsOf({ config, records, ...run }: RunDescription): [string, string][
     ["validation loss", lossOf(evaluated.at(-1), "eval/loss")],
     ["best validation loss", lossOf(best, "eval/loss")],
     ["skipped updates", String(numSkipped)],
-    ["data", `${run.dataDir} (fingerprint ${run.dataFingerprint})`],
+    ["data", `${dataDir} (fingerprint ${data})`],
     ...placesFact(config),
-    ["teacher", run.teacher ?? "none"],
-    ["seed", String(run.seed)],
-    ["checkpoint", run.checkpoint ?? "none"],
-    ["engine", run.engine],
+    ["teacher", loadedTeacher?.directory ?? "none"],
+    ["seed", String(seed)],
+    ["checkpoint", checkpoint ?? "none"],
+    ["engine", engine],
     ["software", `ping-llm ${VERSION}`],
   ];
 }

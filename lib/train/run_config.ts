@@ -227,12 +227,12 @@ export interface RunConfig {
 
 /** Settings that a run, its ranks and its checkpoints must agree on. */
 export interface RunIdentity {
-  config: RunConfig;
-  seed: number;
+  readonly config: RunConfig;
+  readonly seed: number;
   /** See `dataFingerprint`. */
-  data: string;
+  readonly data: string;
   /** SHA-256 of the teacher's weights; undefined without a teacher. */
-  teacher?: string | undefined;
+  readonly teacher?: string | undefined;
 }
 
 const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
@@ -243,16 +243,20 @@ const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
   autosize: autosizeConfigSchema.nullable().default(null),
 });
 
-/** What follows from a run configuration; see {@link planRun}. */
+/** A run configuration and all that follows from it, immutable; see {@link planRun}. */
 export interface RunPlan {
+  /** The run of all ranks together. */
   readonly config: RunConfig;
+  /** How many ranks share a batch. */
+  readonly numRanks: number;
   readonly shapes: ModelShapes;
+  /** How a rank trains; `batchSize` is its micro-batch size. */
   readonly extent: ModelExtent;
-  /** How a teacher runs: forward only, on the run's micro-batches. It is stored in f32, as for queries. */
+  /** How a teacher runs: forward only, on the rank's micro-batches. It is stored in f32, as for queries. */
   readonly teacherExtent: ModelExtent;
-  /** Positions per optimizer step, including padding. */
+  /** See {@link tokensPerStep}. */
   readonly tokensPerStep: number;
-  readonly totalTokens: number;
+  /** Micro-batches per optimizer step on each rank. */
   readonly microBatchesPerStep: number;
 }
 
@@ -298,7 +302,7 @@ export function parseRunConfig(value: unknown): RunConfig {
   if (train.exchangeDtype === "i8" && train.syncEverySteps === 1) {
     throw new ConfigError(
       "train.exchangeDtype",
-      "found i8 for gradients, expected f32 or f16; or set --sync-every-steps",
+      "found i8 for gradients, expected f32 or f16; or set train.syncEverySteps",
     );
   }
   const isWeighted = {
@@ -313,29 +317,55 @@ export function parseRunConfig(value: unknown): RunConfig {
   return config;
 }
 
-/** Computes what follows from a configuration, once, where the configuration is read. */
-export function planRun(config: RunConfig): RunPlan {
+/** Positions per optimizer step of all ranks, including padding. */
+export function tokensPerStep({ model, train }: RunConfig): number {
+  return train.batchSize * model.sequenceLength;
+}
+
+/**
+ * Computes what follows from a configuration. The micro-batch size of a rank is the largest divisor of its
+ * share of a batch that does not exceed the configured size. All ranks together see the configured batch, so
+ * they learn the same.
+ *
+ * @param numRanks How many ranks share a batch.
+ * @throws {ConfigError} If they cannot share it.
+ */
+export function planRun(config: RunConfig, numRanks = 1): RunPlan {
   const { model, train } = config;
-  const { checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } = train;
-  const tokensPerStep = train.batchSize * model.sequenceLength;
-  const passes = { batchSize: train.microBatchSize, sequenceLength: model.sequenceLength };
+  const { batchSize, checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } = train;
+  if (batchSize % numRanks !== 0) {
+    throw new ConfigError(
+      "train.batchSize",
+      `found ${batchSize}, expected a multiple of the number of ranks (${numRanks})`,
+    );
+  }
+  const ofRank = batchSize / numRanks;
+  let microBatchSize = Math.min(train.microBatchSize, ofRank);
+  while (ofRank % microBatchSize !== 0) microBatchSize--;
+  const passes = { batchSize: microBatchSize, sequenceLength: model.sequenceLength };
   return Object.freeze({
-    config,
+    config: frozen(structuredClone(config)),
+    numRanks,
     shapes: modelShapes(model),
-    extent: {
+    extent: frozen({
       ...passes,
-      sequencesPerStep: train.batchSize,
+      sequencesPerStep: batchSize,
       training: true,
       checkpointActivations,
       dtype,
       rttByteWeight,
       ...(rttDistanceWeights && { rttDistanceWeights }),
-    },
-    teacherExtent: { ...passes, training: false },
-    tokensPerStep,
-    totalTokens: train.steps * tokensPerStep,
-    microBatchesPerStep: train.batchSize / train.microBatchSize,
+    }),
+    teacherExtent: frozen({ ...passes, training: false }),
+    tokensPerStep: tokensPerStep(config),
+    microBatchesPerStep: ofRank / microBatchSize,
   });
+}
+
+/** Freezes a JSON value and all that it contains. */
+function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null) Object.values(value).forEach(frozen);
+  return Object.freeze(value);
 }
 
 /**
@@ -344,22 +374,20 @@ export function planRun(config: RunConfig): RunPlan {
  * @throws {ConfigError} If it takes more steps than a run may have.
  */
 export function withTotalTokens(config: RunConfig, totalTokens: number): RunConfig {
-  const steps = Math.ceil(totalTokens / planRun(config).tokensPerStep);
+  const steps = Math.ceil(totalTokens / tokensPerStep(config));
   return parseRunConfig({ ...config, train: { ...config.train, steps } });
 }
 
-/** Describes for the user what will be trained. @param numRanks How many ranks share a batch. */
-export function describePlan(plan: RunPlan, numRanks = 1): string[] {
-  const { config: { model, train }, shapes, tokensPerStep, totalTokens, microBatchesPerStep } = plan;
+/** Describes for the user what will be trained. */
+export function describePlan(plan: RunPlan): string[] {
+  const { config: { model, train }, numRanks, shapes, extent, tokensPerStep, microBatchesPerStep } = plan;
+  const { numParameters } = shapes;
   return [
-    `model: ${
-      formatCount(shapes.numParameters)
-    } parameters, ${model.numLayers} layers of width ${model.width}, ` +
+    `model: ${formatCount(numParameters)} parameters, ${model.numLayers} layers of width ${model.width}, ` +
     `${model.numHeads} heads of ${model.headDim}, sequences of ${model.sequenceLength} tokens`,
     `run: ${train.steps} steps of ${train.batchSize} sequences (${formatCount(tokensPerStep)} tokens, ` +
-    `${numRanks > 1 ? `${numRanks} ranks x ` : ""}${
-      microBatchesPerStep / numRanks
-    } x ${train.microBatchSize}), ${formatCount(totalTokens)} tokens in all`,
+    `${numRanks > 1 ? `${numRanks} ranks x ` : ""}${microBatchesPerStep} x ${extent.batchSize}), ` +
+    `${formatCount(train.steps * tokensPerStep)} tokens in all`,
   ];
 }
 

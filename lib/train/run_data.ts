@@ -17,15 +17,13 @@ import {
 import { type ArrayRecordRowSource, openProbeRows } from "../data/loader/row_source.ts";
 import { rttEncodingChoice } from "../model/model_config.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import type { RunConfig } from "./run_config.ts";
+import type { RunPlan } from "./run_config.ts";
 import { createHash } from "node:crypto";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { ArrayRecordReader } from "../io/array_record/reader.ts";
 
 /** The data of a run, and how they are read. */
 export interface DataOptions {
-  /** The whole run's configuration. */
-  config: RunConfig;
   /** Seed of the initial weights and of the data's order and sampling. */
   seed: number;
   /** A folder of probe rows with `train` and `val`. */
@@ -43,6 +41,9 @@ export interface DataOptions {
   onLog?: (line: string) => void;
 }
 
+/** What the rows of a run are read with. */
+export type RowsOptions = Required<Pick<DataOptions, "dataDir" | "checked" | "onCorrupt" | "onLog">>;
+
 /** Rows of both splits; `val` may be missing or empty. */
 export interface OpenRows extends Disposable {
   train: ArrayRecordRowSource;
@@ -50,8 +51,9 @@ export interface OpenRows extends Disposable {
 }
 
 /** @throws {UserError} If there are no rows to train on, or they cannot be read. */
-export async function openRows(options: DataOptions & { checked: CheckedOutputs }): Promise<OpenRows> {
-  const { dataDir, checked, onCorrupt = "error", onLog } = options;
+export async function openRows(
+  { dataDir, checked, onCorrupt, onLog }: RowsOptions,
+): Promise<OpenRows> {
   const train = await openProbeRows(dataDir, "train", { onCorrupt, checked });
   let val: ArrayRecordRowSource | undefined;
   try {
@@ -61,7 +63,7 @@ export async function openRows(options: DataOptions & { checked: CheckedOutputs 
     throw error;
   }
   if (!val?.numRows) {
-    onLog?.(`no validation rows in ${join(dataDir, "val")}: there will be no validation loss`);
+    onLog(`no validation rows in ${join(dataDir, "val")}: there will be no validation loss`);
   }
   return {
     train,
@@ -74,29 +76,29 @@ export async function openRows(options: DataOptions & { checked: CheckedOutputs 
 }
 
 function batchOptions(
-  { config }: DataOptions,
+  { config, extent }: RunPlan,
 ): Pick<LoaderOptions, "sequenceLength" | "batchSize" | "sampling" | "rttEncoding"> {
   return {
-    sequenceLength: config.model.sequenceLength,
-    batchSize: config.train.microBatchSize,
+    sequenceLength: extent.sequenceLength,
+    batchSize: extent.batchSize,
     sampling: config.data,
     rttEncoding: rttEncodingChoice(config.model),
   };
 }
 
 /**
- * Opens the batches to train on.
+ * Opens the batches to train on, each with a micro-batch for each rank.
  *
- * @param options `resumed`: the checkpoint to continue from. `numRanks`: a batch has a micro-batch for each
- *   rank.
+ * @param resumed The checkpoint to continue from.
  */
 export async function openLoader(
   rows: OpenRows,
-  options: DataOptions & { resumed: ResumableCheckpoint | undefined; numRanks: number },
+  run: RunPlan & Pick<Required<DataOptions>, "seed" | "numLoaderWorkers">,
+  resumed: ResumableCheckpoint | undefined,
 ): Promise<BatchLoader> {
-  const { blockRows, ...position } = options.resumed?.state.position ?? {};
-  const { seed, numLoaderWorkers: numWorkers = 0, numRanks } = options;
-  const common = batchOptions(options);
+  const { blockRows, ...position } = resumed?.state.position ?? {};
+  const { seed, numLoaderWorkers: numWorkers, numRanks } = run;
+  const common = batchOptions(run);
   const loaderOptions: LoaderOptions = {
     ...common,
     batchSize: numRanks * common.batchSize,
@@ -107,11 +109,11 @@ export async function openLoader(
 }
 
 /** Makes the batches of the validation loss; none without validation rows. */
-export async function openValidation({ val }: OpenRows, options: DataOptions): Promise<Batch[]> {
+export async function openValidation({ val }: OpenRows, plan: RunPlan): Promise<Batch[]> {
   if (!val?.numRows) return [];
   return await validationBatches(val, {
-    ...batchOptions(options),
-    numSequences: options.config.train.evalSequences,
+    ...batchOptions(plan),
+    numSequences: plan.config.train.evalSequences,
   });
 }
 

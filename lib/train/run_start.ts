@@ -19,12 +19,18 @@ import { type ConfigDifference, differences, type RunConfig, type RunIdentity } 
 import { fromFirst } from "./ranks.ts";
 import { RunFolder } from "./run_folder.ts";
 
-/** Where the user wants the run to start; at most one of both. */
+/** Where the user wants the run to start; at most one of `resumeFrom` and `initFrom`. */
 export interface StartOptions {
   /** A checkpoint, or a run with one, to continue from with all its state; one of this run to go back. */
   resumeFrom?: string | undefined;
   /** A checkpoint, or a run with one, whose weights a new run starts with; everything else is new. */
   initFrom?: string | undefined;
+  /** Replace an earlier run in the folder instead of resuming it, as soon as there is a checkpoint. */
+  fresh?: boolean;
+}
+
+interface StartContext extends StartOptions {
+  onLog: (line: string) => void;
 }
 
 export interface RunStart {
@@ -55,20 +61,19 @@ export async function openRun(path: string, ranks: Communicator | undefined): Pr
 /**
  * Decides what the run starts from. The first rank chooses; the others read its choice.
  *
- * @param run From {@link openRun}.
- * @param options As for {@link chooseStart}.
+ * @param folder From {@link openRun}.
+ * @param wanted As for {@link chooseStart}.
  * @throws {UserError} If the run cannot start like that.
  */
 export async function allAgreeOnStart(
-  run: RunFolder | undefined,
-  wanted: RunIdentity,
-  options: StartOptions & { fresh?: boolean; onLog: (line: string) => void; ranks: Communicator | undefined },
+  folder: RunFolder | undefined,
+  wanted: RunIdentity & StartContext & { ranks: Communicator | undefined },
 ): Promise<RunStart> {
-  const { ranks } = options;
+  const { ranks } = wanted;
   let start: RunStart | undefined;
   const choose = () => {
-    ensure(run, "only the rank that opened the run chooses its start");
-    start = chooseStart(run, wanted, options);
+    ensure(folder, "only the rank that opened the run chooses its start");
+    start = chooseStart(folder, wanted);
     return { resumed: start.resumed?.directory, isOwn: start.isOwn, initial: start.initial?.directory };
   };
   const { resumed, isOwn, initial } = ranks ? await fromFirst(ranks, choose) : choose();
@@ -84,16 +89,11 @@ export async function allAgreeOnStart(
  *
  * @param folder The run's folder, before its new manifest is written.
  * @param wanted The run as it is requested now.
- * @param options `fresh`: ignore the run's checkpoints; `onLog` is called with messages for the user.
  * @throws {ConfigError} If the checkpoint's run cannot be continued as requested.
  * @throws {UserError} If the given checkpoint does not exist or does not fit.
  */
-function chooseStart(
-  folder: RunFolder,
-  wanted: RunIdentity,
-  options: StartOptions & { fresh?: boolean; onLog: (line: string) => void },
-): RunStart {
-  const { resumeFrom, initFrom, fresh = false, onLog } = options;
+function chooseStart(folder: RunFolder, wanted: RunIdentity & StartContext): RunStart {
+  const { resumeFrom, initFrom, fresh = false, onLog } = wanted;
   const notes = { onNote: onLog };
   const hasOwn = !fresh && hasCheckpoints(folder.checkpointsDir);
   const hasBegun = hasOwn && readManifest(folder.at("manifest"))?.options.resumeFrom === resumeFrom;

@@ -34,17 +34,17 @@ const SAME_WEIGHTS = {
 /**
  * Chooses how steps are computed.
  *
- * @param run `ranks`: undefined for one process; `resumed`: the checkpoint that the run continues from.
+ * @param run `ranks`: undefined for one process.
+ * @param resumed The checkpoint that the run continues from.
  */
 export async function openWork(
-  gpu: Gpu,
-  { model, optimizer }: { model: Transformer; optimizer: Optimizer },
-  { config: { train }, ranks, resumed, onLog }: {
-    config: RunConfig;
-    ranks: Communicator | undefined;
-    resumed: ResumableCheckpoint | undefined;
-    onLog: (line: string) => void;
+  { gpu, model, optimizer }: { gpu: Gpu; model: Transformer; optimizer: Optimizer },
+  { config: { train }, ranks, onLog }: {
+    readonly config: RunConfig;
+    readonly ranks: Communicator | undefined;
+    readonly onLog: (line: string) => void;
   },
+  resumed: ResumableCheckpoint | undefined,
 ): Promise<StepWork> {
   if (!ranks) {
     return {

@@ -3,42 +3,25 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
-import { basename, join, relative } from "@std/path";
+import { join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
-import { autosizer, DataSurvey } from "./autosize.ts";
-import { formatCount, formatSeconds } from "../base/text.ts";
-import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
-import { CHECKPOINTS, stepName } from "../io/files/checkpoint_folder.ts";
+import { RUN_FILES, stepName } from "../io/files/checkpoint_folder.ts";
 import { ensure } from "../base/errors.ts";
 import { exists, fingerprint } from "../io/files/inputs.ts";
 import { describeOutput, type Manifest } from "../io/files/manifest.ts";
-import { refuseOverlap } from "../io/files/real_path.ts";
 import type { GpuInfo } from "../tensor/device.ts";
 import type { EngineName } from "../tensor/engine.ts";
 import { describeProfile, PROFILE_NOTES, type ProfileRow } from "../tensor/program.ts";
-import type { Communicator } from "./mpi/communicator.ts";
 import { loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
-import {
-  checkpointFiles,
-  type CheckpointState,
-  engineOf,
-  type LoadedCheckpoint,
-  type ResumableCheckpoint,
-} from "./checkpoint_files.ts";
-import { checkModelConfig, placesSchema } from "../model/model_config.ts";
-import { describePlan, planRun, type RunConfig, type RunIdentity, type RunPlan } from "./run_config.ts";
-import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
-import { checkHostMemory } from "./memory_plan.ts";
+import { checkpointFiles, engineOf, type ResumableCheckpoint } from "./checkpoint_files.ts";
+import { describePlan } from "./run_config.ts";
+import { openLoader, openRows, openValidation } from "./run_data.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
-import { checkSameRun, shareConfig } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
-import { RUN_FILES } from "../io/files/checkpoint_folder.ts";
-import { RunFolder } from "./run_folder.ts";
-import { allAgreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
-import { loadTeacher, openGpu, openModel } from "./open_model.ts";
-import { openRunPlaces, type RunPlaces } from "./run_places.ts";
-import { StepPlan, stepsThatFill } from "./step_timing.ts";
+import { type ResolvedRun, resolveRun, type RunOptions } from "./resolved_run.ts";
+import type { RunFolder } from "./run_folder.ts";
+import { allAgreeOnStart, openRun, type RunStart } from "./run_start.ts";
+import { openGpu, openModel } from "./open_model.ts";
 import { endsOf, StepChoice } from "./step_choice.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
@@ -48,29 +31,11 @@ import { type StepProfile, TrainingLoop, type TrainProgress } from "./training_l
 export type { TrainProgress } from "./training_loop.ts";
 
 /** Options of {@link train}. */
-export interface TrainOptions extends DataOptions, StartOptions {
-  /** The run's folder. An earlier run in it is resumed. */
-  runDir: string;
-  /** A trained model (a checkpoint or a run with one) whose RTT distributions are learned as well. */
-  teacher?: string | undefined;
-  /** Files with positions of addresses (see lib/data/addresses/places); later ones take precedence. */
-  geo?: readonly string[];
-  /** Replace an earlier run in the folder instead of resuming it, as soon as there is a checkpoint. */
-  fresh?: boolean;
-  /** Stop this many seconds after the start, with everything saved; see `fitsTime`. */
-  maxTimeS?: number | undefined;
-  /**
-   * Instead of stopping at `maxTimeS`, lower the number of steps so that they fill that time and the schedule
-   * ends (default: false). The run's actual speed corrects the number until there is a checkpoint. Several
-   * ranks always stop at `maxTimeS`.
-   */
-  fitsTime?: boolean;
+export interface TrainOptions extends RunOptions {
   /** Stops the run after the current step, with everything saved. */
   signal?: AbortSignal;
   /** Profile one of the first steps and write it to the run's folder and the log. Results are unaffected. */
   profile?: boolean;
-  /** The ranks that train together, each with a share of every batch (default: this process alone). */
-  ranks?: Communicator | undefined;
   /**
    * Returns the errors of a checkpoint's answers by kind of question, which decide whether a run with
    * `train.firstSteps` continues (see step_choice.ts). Such a run ends after its first steps if this is
@@ -125,54 +90,45 @@ export interface TrainResult {
  * @throws {UserError} If the data or the folder cannot be used, there is no WebGPU adapter, or the loss is
  *   not finite for too long.
  */
-export async function train(given: TrainOptions): Promise<TrainResult> {
-  const fitsTime = given.fitsTime && !given.ranks && given.resumeFrom === undefined;
-  const deadlineMs = performance.now() + 1000 * (fitsTime ? Infinity : given.maxTimeS ?? Infinity);
-  const options = await checkedOptions({ ...given, fitsTime: fitsTime ?? false });
-  const { config, plan, identity, ranks, onLog } = options;
-  using run = await openRun(options.runDir, ranks);
-  const start = await allAgreeOnStart(run, identity, options);
+export async function train(options: TrainOptions): Promise<TrainResult> {
+  const run = await resolveRun(options);
+  const { config, ranks, onLog } = run;
+  using folder = await openRun(run.runDir, ranks);
+  const start = await allAgreeOnStart(folder, run);
   const ends = options.validate && !ranks ? endsOf(config.train) : endsOf(config.train).slice(0, 1);
   const resumedStep = start.isOwn ? start.resumed?.state.step ?? 0 : 0;
-  const choice = run && ends.length > 1
-    ? new StepChoice(run.at("choice"), resumedStep, !start.goesBack)
+  const choice = folder && ends.length > 1
+    ? new StepChoice(folder.at("choice"), resumedStep, !start.goesBack)
     : undefined;
   const isDone = choice ? choice.chosen !== null : start.resumed && start.resumed.state.step >= ends[0];
-  if (start.resumed && isDone) return await endEarlier(start.resumed, run, options);
-  describeStart(start, config).forEach(onLog);
-  describePlan(plan, ranks?.size).forEach(onLog);
+  if (start.resumed && isDone) return await endEarlier(start.resumed, folder, run, options);
+  describeStart(start, config.train.steps).forEach(onLog);
+  describePlan(run).forEach(onLog);
   let last: Trained | undefined;
   let next = start;
   for (const end of ends) {
     const step = next.resumed?.state.step ?? 0;
     if (step > end) continue;
     if (step < end) {
-      last = await trainFrom(next, {
-        run,
-        options,
-        isFirst: !last,
-        deadlineMs,
-        end,
-        ends,
-      });
-      if (last.result.status !== "done" || !choice || !run) break;
-      next = { resumed: loadForResume(run.checkpointsDir), isOwn: true, initial: undefined };
+      last = await trainFrom(next, folder, run, { options, isFirst: !last, end, ends });
+      if (last.result.status !== "done" || !choice || !folder) break;
+      next = { resumed: loadForResume(folder.checkpointsDir), isOwn: true, initial: undefined };
     }
-    if (!choice || !next.resumed || !await isWorthMore(next.resumed.directory, { choice, end, options })) {
-      break;
-    }
+    if (!choice || !next.resumed) break;
+    const errors = await options.validate?.(next.resumed.directory) ?? {};
+    if (!isWorthMore(errors, { choice, end, onLog })) break;
   }
   if (last && last.result.status !== "done") return last.result;
-  const chosen = choice && run && choose(choice, run, onLog);
+  const chosen = choice && folder && choose(choice, folder, onLog);
   if (!last) {
     ensure(next.resumed, "a run without steps has a checkpoint");
-    return await endEarlier(chosen ?? next.resumed, run, options);
+    return await endEarlier(chosen ?? next.resumed, folder, run, options);
   }
   const result = chosen ? { ...last.result, ...endOf(chosen) } : last.result;
-  if (run && chosen) await report(run, options, { ...chosen, engine: engineOf(chosen.state) });
-  if (run && last.manifest) {
+  if (folder && chosen) await report(folder, run, { ...chosen, engine: engineOf(chosen.state) });
+  if (folder && last.manifest) {
     if (result.checkpoint !== null) await options.afterLastStep?.(result.checkpoint);
-    run.finish(last.manifest, await describeRun(run, result));
+    folder.finish(last.manifest, await describeRun(folder, result));
   }
   return result;
 }
@@ -180,15 +136,16 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
 /** Finishes a run whose last step was done by an earlier call. */
 async function endEarlier(
   resumed: ResumableCheckpoint,
-  run: RunFolder | undefined,
-  options: CheckedOptions,
+  folder: RunFolder | undefined,
+  run: ResolvedRun,
+  { afterLastStep }: TrainOptions,
 ): Promise<TrainResult> {
   const last = endOf(resumed);
-  if (run && !exists(run.at("report"))) {
-    await report(run, options, { ...resumed, engine: engineOf(resumed.state) });
+  if (folder && !exists(folder.at("report"))) {
+    await report(folder, run, { ...resumed, engine: engineOf(resumed.state) });
   }
-  const isChanged = run && await options.afterLastStep?.(resumed.directory);
-  await run?.finishEarlier(() => describeRun(run, last), isChanged);
+  const isChanged = folder && await afterLastStep?.(resumed.directory);
+  await folder?.finishEarlier(() => describeRun(folder, last), isChanged);
   return {
     ...last,
     status: "already done",
@@ -196,17 +153,16 @@ async function endEarlier(
     padding: null,
     numSkippedSteps: resumed.state.numSkippedSteps,
     sentBytes: null,
-    report: join(options.runDir, RUN_FILES.report),
+    report: join(run.runDir, RUN_FILES.report),
     profile: null,
   };
 }
 
-/** Validates an end of the run. @returns Whether any kind of question improved. */
-async function isWorthMore(
-  checkpoint: string,
-  { choice, end, options: { validate, onLog } }: { choice: StepChoice; end: number; options: CheckedOptions },
-): Promise<boolean> {
-  const errors = await validate?.(checkpoint) ?? {};
+/** Stores the errors at an end of the run. @returns Whether any kind of question improved. */
+function isWorthMore(
+  errors: Record<string, number>,
+  { choice, end, onLog }: { choice: StepChoice; end: number; onLog: (line: string) => void },
+): boolean {
   const kinds = Object.entries(errors);
   if (kinds.length === 0) return false;
   const isBetter = choice.add({ step: end, errors });
@@ -222,14 +178,14 @@ async function isWorthMore(
 /** Makes the best end's checkpoint the run's final one. @returns It; undefined if no end was validated. */
 function choose(
   choice: StepChoice,
-  run: RunFolder,
+  folder: RunFolder,
   onLog: (line: string) => void,
 ): ResumableCheckpoint | undefined {
   if (choice.ends.length === 0) return undefined;
   const step = choice.choose();
-  makeLatest(join(run.checkpointsDir, stepName(step)));
+  makeLatest(join(folder.checkpointsDir, stepName(step)));
   if (choice.ends.length > 1) onLog(`best checkpoint by validation: after step ${step}`);
-  return loadForResume(run.checkpointsDir);
+  return loadForResume(folder.checkpointsDir);
 }
 
 /** The fields of a result that come from its last checkpoint. */
@@ -245,185 +201,32 @@ function endOf(
   };
 }
 
-interface CheckedOptions extends TrainOptions {
-  checked: CheckedOutputs;
-  identity: RunIdentity;
-  /**
-   * The run as this rank trains it (see `shareConfig`). `config` is the configuration of all ranks, with the
-   * sizes that the data need.
-   */
-  plan: RunPlan;
-  asked: string | undefined;
-  /** Survey of the training rows if sizes follow from it; dropped once the model has its rows. */
-  survey: DataSurvey | undefined;
-  places: RunPlaces | undefined;
-  loadedTeacher: LoadedCheckpoint | undefined;
-  ranks: Communicator | undefined;
-  /** Called after a step; returns the configuration with another number of steps, or undefined to keep it. */
-  replan: ((step: number, config: RunConfig) => RunConfig | undefined) | undefined;
-  onLog: (line: string) => void;
-}
-
-/** Checks what can be checked before the run's folder is opened. @throws As {@link train}. */
-async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
-  const { dataDir, runDir, ranks, seed, onCorrupt = "error", onLog = () => {} } = given;
-  for (const path of [given.resumeFrom ?? given.initFrom, given.teacher]) {
-    if (given.fresh && path !== undefined) checkNotWithin(path, runDir);
-  }
-  refuseOverlap(runDir, [dataDir]);
-  const checked = given.checked ?? await checkOutputs([dataDir], { onCorrupt });
-  const data = await dataFingerprint(dataDir);
-  let { config } = given;
-  const places = await placesOf({ ...given, checked });
-  if (places) config = withPlaces(config, places, given.geo ?? []);
-  let survey: DataSurvey | undefined;
-  let replan: CheckedOptions["replan"];
-  const asked = config.autosize && !places ? askedFingerprint(config, given) : undefined;
-  const known = asked && sizedBefore(given, { asked, data });
-  if (known) config = known;
-  else {
-    if (config.autosize) {
-      using rows = await openRows({ ...given, checked });
-      survey = DataSurvey.of(rows.train);
-    }
-    const configOf = autosizer(config, survey, places);
-    config = configOf(config.train.steps);
-    if (given.fitsTime && given.maxTimeS !== undefined) {
-      ({ config, replan } = await fittedToTime(config, configOf, { ...given, maxTimeS: given.maxTimeS }));
-    }
-  }
-  const loadedTeacher = loadTeacher(given.teacher, config.model, onLog);
-  const identity = { config, seed, data, teacher: loadedTeacher?.state.files.model.sha256 };
-  if (ranks) await checkSameRun(ranks, identity);
-  const plan = planRun(shareConfig(config, ranks?.size ?? 1));
-  checkHostMemory(plan);
-  return {
-    ...given,
-    config,
-    plan,
-    identity,
-    checked,
-    asked,
-    survey,
-    places,
-    loadedTeacher,
-    ranks,
-    replan,
-    onLog,
-  };
-}
-
-/**
- * The configuration of the checkpoint to continue from, if its run had the same request and data. A run that is
- * fitted to a time changes its number of steps.
- */
-function sizedBefore(
-  { runDir, fresh }: TrainOptions,
-  { asked, data }: { asked: string; data: string },
-): RunConfig | undefined {
-  const state = stateToContinue(runDir, fresh);
-  return state?.asked === asked && state.dataFingerprint === data ? state.config : undefined;
-}
-
-/** The state of the checkpoint that the run continues from; undefined for a new run. */
-function stateToContinue(runDir: string, fresh = false): CheckpointState | undefined {
-  return fresh ? undefined : loadForResume(join(runDir, CHECKPOINTS))?.state;
-}
-
-/** See `CheckpointState.asked`. */
-function askedFingerprint(config: RunConfig, { fitsTime, maxTimeS }: TrainOptions): string {
-  const asked = JSON.stringify([config, fitsTime === true && maxTimeS !== undefined]);
-  return createHash("sha256").update(asked).digest("hex").slice(0, 16);
-}
-
-async function placesOf(
-  { geo = [], onLog = () => {}, ...data }: TrainOptions & { checked: CheckedOutputs },
-): Promise<RunPlaces | undefined> {
-  if (geo.length === 0) return undefined;
-  using rows = await openRows(data);
-  return await openRunPlaces(geo, rows.train, onLog);
-}
-
-function withPlaces(config: RunConfig, { table }: RunPlaces, files: readonly string[]): RunConfig {
-  const found = { tableSize: table.length / 3, sources: files.map((path) => basename(path)) };
-  const places = { ...placesSchema.parse(config.model.places ?? {}), ...found };
-  const model = { ...config.model, places };
-  checkModelConfig(model);
-  return { ...config, model };
-}
-
-/**
- * Lowers the steps of a time-limited run: to the number that it began with, or to what fills the time at this
- * machine's speed, which the run's own speed then corrects.
- */
-async function fittedToTime(
-  config: RunConfig,
-  configOf: (maxSteps: number) => RunConfig,
-  { maxTimeS, fresh, runDir, onLog = () => {} }: TrainOptions & { maxTimeS: number },
-): Promise<Pick<CheckedOptions, "config" | "replan">> {
-  const state = stateToContinue(runDir, fresh);
-  if (state) return { config: configOf(state.config.train.steps), replan: undefined };
-  const run = planRun(config);
-  checkHostMemory(run);
-  const beginMs = performance.now();
-  onLog("measuring the training speed of this machine");
-  const measured = await stepsThatFill(run, maxTimeS);
-  const { steps: needed, firstSteps } = config.train;
-  const time = formatSeconds(maxTimeS);
-  const speedText = (perSecond: number) => `${formatCount(Math.round(perSecond))} tokens/s`;
-  onLog(
-    `${speedText(measured.tokensPerSecond)}: ` +
-      (measured.steps < needed
-        ? `${measured.steps} of ${needed} steps fill ${time}`
-        : `${needed} steps take less than ${time}`),
-  );
-  const planned = configOf(measured.steps);
-  // With validated ends, the number of steps is fixed.
-  if (planned.train.firstSteps !== null) return { config: planned, replan: undefined };
-  const plan = new StepPlan(firstSteps ?? needed, maxTimeS, beginMs);
-  return {
-    config: planned,
-    replan: (step, { train: { steps } }) => {
-      const found = plan.review(step, steps);
-      if (!found) return undefined;
-      const tokensPerSecond = found.stepsPerSecond * run.tokensPerStep;
-      onLog(
-        `training at ${speedText(tokensPerSecond)}: ${found.steps} instead of ${steps} steps fill ${time}`,
-      );
-      return configOf(found.steps);
-    },
-  };
-}
-
 interface Trained {
   readonly result: TrainResult;
   readonly manifest: Manifest | undefined;
 }
 
-/**
- * Trains from a start to an end of the run or to the deadline.
- *
- * @param parts `isFirst`: whether the call has not done any step yet; `ends`: all ends of the run.
- */
+interface PartOptions {
+  options: TrainOptions;
+  /** Whether the call has not done any step yet. */
+  isFirst: boolean;
+  /** The step to train to, which the schedule spans. */
+  end: number;
+  /** All ends of the run. */
+  ends: readonly number[];
+}
+
+/** Trains from a start to an end of the run or to the deadline. */
 async function trainFrom(
   start: RunStart,
-  { run, options, isFirst, deadlineMs, end, ends }: {
-    run: RunFolder | undefined;
-    options: CheckedOptions;
-    isFirst: boolean;
-    deadlineMs: number;
-    end: number;
-    ends: readonly number[];
-  },
+  folder: RunFolder | undefined,
+  run: ResolvedRun,
+  { options: { signal, profile, onProgress }, isFirst, end, ends }: PartOptions,
 ): Promise<Trained> {
-  const { identity, loadedTeacher, ranks, seed, resumeFrom, initFrom, onLog } = options;
+  const { config, ranks, resumeFrom, initFrom, loadedTeacher, geo, places, onLog } = run;
   const { resumed, isOwn } = start;
-  // The schedule spans the steps to this end.
-  const { config: ofAllEnds } = options.plan;
-  const config = { ...ofAllEnds, train: { ...ofAllEnds.train, steps: end } };
-  const ofRank = { ...options, config, plan: planRun(config), survey: undefined };
-  using rows = await openRows(options);
-  using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });
+  using rows = await openRows(run);
+  using loader = await openLoader(rows, run, resumed);
   using gpu = await openGpu(config.train.dtype, ranks, onLog);
   const { engine } = gpu.info;
   const earlier = resumed && engineOf(resumed.state);
@@ -432,17 +235,17 @@ async function trainFrom(
       `the checkpoint was trained with the engine ${earlier}, continuing with ${engine}: results differ in the last bits`,
     );
   }
-  const survey = () => options.survey ?? DataSurvey.of(rows.train);
-  const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, survey });
-  options.survey = undefined;
-  if (options.fresh && isFirst) run?.startOver();
+  const survey = () => run.survey(rows);
+  const { model, optimizer, counts } = await openModel(gpu, run, { ...start, totalSteps: end, survey });
+  if (run.fresh && isFirst) folder?.startOver();
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
-  const inputs = [...rows.train.files, ...ofTeacher, ...(options.geo ?? []).map((path) => fingerprint(path))];
-  const begin = () => run?.begin({ inputs, options: { ...options.identity, engine, resumeFrom, initFrom } });
-  let manifest = begin();
-  if (run && options.places) run.writePlaces(options.places, options.geo ?? []);
-  using scalars = run?.openScalars(isOwn ? resumed?.state.step ?? 0 : 0) ?? NO_LOG;
-  const work = await openWork(gpu, { model, optimizer }, { config, ranks, resumed, onLog });
+  const inputs = [...rows.train.files, ...ofTeacher, ...geo.map((path) => fingerprint(path))];
+  const begin = ({ config, seed, data, teacher }: ResolvedRun) =>
+    folder?.begin({ inputs, options: { config, seed, data, teacher, engine, resumeFrom, initFrom } });
+  let manifest = begin(run);
+  if (places) folder?.writePlaces(places, geo);
+  using scalars = folder?.openScalars(isOwn ? resumed?.state.step ?? 0 : 0) ?? NO_LOG;
+  const work = await openWork({ gpu, model, optimizer }, run, resumed);
   const { lossScale, gradNorm: gradientNorm } = optimizer;
   const journal = new StepJournal(gpu, { lossSum: model.lossSum, gradientNorm, lossScale }, {
     scalars,
@@ -450,48 +253,38 @@ async function trainFrom(
     state: resumed?.state,
     ranks: work,
   });
-  let profile: ProfileRow[] | null = null;
+  let profiled: ProfileRow[] | null = null;
   const loop = new TrainingLoop({
-    plan: planRun(options.config),
-    seed,
-    identity: { dataFingerprint: identity.data, asked: options.asked, teacher: identity.teacher, engine },
+    run,
     model,
     optimizer,
+    engine,
     loader,
-    openValidation: () => openValidation(rows, ofRank),
+    openValidation: () => openValidation(rows, run),
     trainingData: counts
-      ? { summary: counts.summary(originOf(options.dataDir)), known: counts.table() }
+      ? { summary: counts.summary(originOf(run.dataDir)), known: counts.table() }
       : resumed?.trainingData,
     journal,
     scalars,
     work,
     end,
     ends,
-    run,
-    signal: options.signal ?? new AbortController().signal,
-    deadlineMs,
-    onProgress: options.onProgress ?? (() => {}),
-    replan: (step) => {
-      const config = options.replan?.(step, options.config);
-      if (!config) return undefined;
-      options.config = config;
-      options.identity = { ...options.identity, config };
-      manifest = begin();
-      return config;
-    },
-    onLog,
-    onProfile: run && options.profile
+    folder,
+    signal,
+    onProgress,
+    onCorrected: (run) => manifest = begin(run),
+    onProfile: folder && profile
       ? (measured) => {
-        profile = measured.rows;
-        reportProfile(run, measured, gpu.info).forEach(onLog);
+        profiled = measured.rows;
+        reportProfile(folder, measured, gpu.info).forEach(onLog);
       }
       : undefined,
   }, start);
   let isDone: boolean;
   try {
-    isDone = await loop.run();
+    isDone = await loop.train();
   } finally {
-    if (run) await report(run, options, { directory: loop.checkpoint, engine });
+    if (folder) await report(folder, loop.run, { directory: loop.checkpoint, engine });
   }
   const result: TrainResult = {
     status: isDone ? "done" : "out of time",
@@ -504,8 +297,8 @@ async function trainFrom(
     numSkippedSteps: journal.state.numSkippedSteps,
     sentBytes: ranks?.numSentBytes ?? null,
     checkpoint: loop.checkpoint,
-    report: join(options.runDir, RUN_FILES.report),
-    profile,
+    report: join(run.runDir, RUN_FILES.report),
+    profile: profiled,
   };
   return { result, manifest };
 }
@@ -514,47 +307,40 @@ async function trainFrom(
 const NO_LOG: ScalarLog = { append() {}, flush() {}, [Symbol.dispose]() {} };
 
 /** Writes the profile of a step. @returns Lines for the user. */
-function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: GpuInfo): string[] {
+function reportProfile(folder: RunFolder, { step, rows }: StepProfile, { name }: GpuInfo): string[] {
   const heading = `step ${step} on ${name} (${PROFILE_NOTES}):`;
   const table = describeProfile(rows);
-  writeFileAtomic(run.at("profile"), `${heading}\n${table}\n`);
-  return [heading, ...table.split("\n"), `the profile is in ${run.at("profile")}`];
+  const path = folder.at("profile");
+  writeFileAtomic(path, `${heading}\n${table}\n`);
+  return [heading, ...table.split("\n"), `the profile is in ${path}`];
 }
 
 /** Writes the report, even if the run was stopped: it takes less than a second. */
 async function report(
-  run: RunFolder,
-  { config, seed, dataDir, identity, loadedTeacher }: CheckedOptions,
+  folder: RunFolder,
+  run: ResolvedRun,
   { directory: checkpoint, engine }: { directory: string | null; engine: EngineName },
 ): Promise<void> {
-  await writeRunReport(run.at("report"), {
-    runDir: run.path,
-    dataDir,
-    dataFingerprint: identity.data,
-    teacher: loadedTeacher?.directory,
-    seed,
-    config,
-    records: exists(run.at("metrics")) ? readMetrics(run.at("metrics")) : [],
-    checkpoint,
-    engine,
-  });
+  const metrics = folder.at("metrics");
+  const records = exists(metrics) ? readMetrics(metrics) : [];
+  await writeRunReport(folder.at("report"), run, { records, checkpoint, engine });
 }
 
-function describeStart({ resumed, isOwn, initial }: RunStart, { train }: RunConfig): string[] {
+function describeStart({ resumed, isOwn, initial }: RunStart, steps: number): string[] {
   if (initial) return [`starting with the weights of ${initial.directory}; everything else is new`];
   if (!resumed) return [];
   const from = isOwn ? "" : ` from ${resumed.directory}`;
-  return [`resuming after step ${resumed.state.step} of ${train.steps}${from}`];
+  return [`resuming after step ${resumed.state.step} of ${steps}${from}`];
 }
 
 /** The counts and outputs of a finished run for its manifest. */
 async function describeRun(
-  run: RunFolder,
+  { path: root }: RunFolder,
   loop: Pick<TrainResult, "step" | "checkpoint">,
 ): Promise<Pick<Manifest, "counts" | "outputs">> {
   const outputs = loop.checkpoint === null ? [] : checkpointFiles(loop.checkpoint);
   return {
     counts: { steps: loop.step },
-    outputs: await Promise.all(outputs.map((path) => describeOutput(run.path, relative(run.path, path)))),
+    outputs: await Promise.all(outputs.map((path) => describeOutput(root, relative(root, path)))),
   };
 }

@@ -14,6 +14,7 @@ import { agreedError, type RankSums, SINGLE_PROCESS, type StepWishes, type StepW
 import { type InterruptedError, UserError } from "../base/errors.ts";
 import type { TensorArray } from "../base/safetensors_header.ts";
 import { formatLoss } from "../base/text.ts";
+import type { EngineName } from "../tensor/engine.ts";
 import { mergeProfiles, type ProfileRow } from "../tensor/program.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
@@ -22,8 +23,7 @@ import { join } from "@std/path";
 import type { RunFolder } from "./run_folder.ts";
 import { stepName } from "../io/files/checkpoint_folder.ts";
 import { saveCheckpoint } from "./checkpoint.ts";
-import type { CheckpointState } from "./checkpoint_files.ts";
-import { planRun, type RunConfig, type RunPlan } from "./run_config.ts";
+import type { ResolvedRun } from "./resolved_run.ts";
 import type { ScalarLog } from "./metrics.ts";
 import type { RunStart } from "./run_start.ts";
 import type { StepJournal } from "./step_journal.ts";
@@ -61,13 +61,10 @@ const WARM_UP_STEPS = 3;
 const YIELD_MS = 20;
 
 interface LoopParts {
-  /** The whole run: all ranks, up to its last end. */
-  plan: RunPlan;
-  /** What the state of every checkpoint has in common. */
-  identity: Pick<CheckpointState, "dataFingerprint" | "asked" | "teacher" | "engine">;
-  seed: number;
+  run: ResolvedRun;
   model: Transformer;
   optimizer: Optimizer;
+  engine: EngineName;
   /** Makes micro-batches, each for all ranks together. */
   loader: BatchLoader;
   /** Makes the fixed validation batches, none without validation rows; called once, in the first step. */
@@ -77,21 +74,18 @@ interface LoopParts {
   scalars: ScalarLog;
   /** How a step is computed, alone or by several ranks. */
   work: StepWork;
-  /** The step after which the loop is done; the last of `ends`. */
+  /** The step after which the loop is done. */
   end: number;
   /** Steps whose checkpoints are kept; see step_choice.ts. */
   ends: readonly number[];
   /** Where checkpoints go; undefined on ranks that write none. */
-  run: Pick<RunFolder, "checkpointsDir" | "takePlace"> | undefined;
-  signal: AbortSignal;
-  /** When to stop, by `performance.now()`. */
-  deadlineMs: number;
-  onProgress: (progress: TrainProgress) => void;
-  /** Called after a step; returns the configuration with another number of steps, or undefined to keep it. */
-  replan?: ((step: number) => RunConfig | undefined) | undefined;
-  onLog: (line: string) => void;
+  folder: Pick<RunFolder, "checkpointsDir" | "takePlace"> | undefined;
+  signal: AbortSignal | undefined;
+  onProgress: ((progress: TrainProgress) => void) | undefined;
+  /** Called with the run after its number of steps was corrected. */
+  onCorrected: (run: ResolvedRun) => void;
   /** If given, one of the first steps is profiled: slower, with the same result. */
-  onProfile?: ((profile: StepProfile) => void) | undefined;
+  onProfile: ((profile: StepProfile) => void) | undefined;
 }
 
 export class TrainingLoop {
@@ -117,9 +111,13 @@ export class TrainingLoop {
     this.#isSaved = this.#checkpoint !== null;
     this.#batches = new StepBatches(
       parts.loader,
-      parts.plan.config.train.batchSize,
+      parts.run.config.train.batchSize,
       () => this.#yieldToSignals(),
     );
+  }
+
+  get run(): ResolvedRun {
+    return this.#parts.run;
   }
 
   get step(): number {
@@ -146,8 +144,8 @@ export class TrainingLoop {
    * @throws {InterruptedError} On the signal, with everything saved.
    * @throws {UserError} If too many consecutive steps were not finite.
    */
-  async run(): Promise<boolean> {
-    const { plan: { config: { train } }, journal, work } = this.#parts;
+  async train(): Promise<boolean> {
+    const { run: { config: { train } }, journal, work } = this.#parts;
     journal.restartClock();
     while (this.#step < this.#parts.end) {
       const { stop, isOutOfTime, isDue } = await work.agree(this.#wishes());
@@ -177,9 +175,9 @@ export class TrainingLoop {
   }
 
   #wishes(): StepWishes<InterruptedError> {
-    const { signal, deadlineMs, journal } = this.#parts;
-    const isOutOfTime = performance.now() >= deadlineMs;
-    return { stop: signal.aborted ? signal.reason : undefined, isOutOfTime, isDue: journal.isDue };
+    const { run, signal, journal } = this.#parts;
+    const isOutOfTime = performance.now() >= run.deadlineMs;
+    return { stop: signal?.aborted ? signal.reason : undefined, isOutOfTime, isDue: journal.isDue };
   }
 
   async #submitStep(): Promise<void> {
@@ -215,11 +213,11 @@ export class TrainingLoop {
   async #settle(): Promise<void> {
     const { journal, optimizer, onProgress } = this.#parts;
     await journal.settle();
-    this.#replan();
-    const { end, plan: { tokensPerStep, config: { train } } } = this.#parts;
+    this.#correct();
+    const { end, run: { tokensPerStep, config: { train } } } = this.#parts;
     const { tokensPerSecond, padding, lastLoss } = journal;
     const stepsLeft = end - this.#step;
-    onProgress({
+    onProgress?.({
       step: this.#step,
       steps: end,
       loss: lastLoss,
@@ -233,18 +231,20 @@ export class TrainingLoop {
     if (!this.#isDue(train.evalEverySteps)) journal.write();
   }
 
-  #replan(): void {
-    const { model, optimizer, end, replan } = this.#parts;
-    const config = this.#step < end ? replan?.(this.#step) : undefined;
-    if (!config) return;
-    const { steps } = config.train;
+  /** Changes the number of steps if the run's own speed says so. */
+  #correct(): void {
+    const { model, optimizer, end, run: planned, onCorrected } = this.#parts;
+    const run = this.#step < end ? planned.corrected?.(this.#step, planned) : undefined;
+    if (!run) return;
+    const { model: { pairVectors }, train: { steps } } = run.config;
     optimizer.totalSteps = steps;
-    model.hidePairs(config.model.pairVectors?.dropShare ?? 0);
-    this.#parts = { ...this.#parts, plan: planRun(config), end: steps, ends: [steps] };
+    model.hidePairs(pairVectors?.dropShare ?? 0);
+    this.#parts = { ...this.#parts, run, end: steps, ends: [steps] };
+    onCorrected(run);
   }
 
   #checkFinite(): void {
-    const { journal, work, plan: { config: { train } } } = this.#parts;
+    const { journal, work, run: { config: { train } } } = this.#parts;
     const { numSkippedInRow } = journal.state;
     if (numSkippedInRow < train.maxSkippedSteps) return;
     journal.write();
@@ -260,7 +260,7 @@ export class TrainingLoop {
   }
 
   async #evaluate(): Promise<void> {
-    const { model, journal, work, onLog } = this.#parts;
+    const { model, journal, work, run: { onLog } } = this.#parts;
     if (this.#validation?.length) {
       const { loss, rttBits } = await validate(model, this.#validation, work);
       this.#evalLoss = loss;
@@ -274,42 +274,46 @@ export class TrainingLoop {
   }
 
   async #save(): Promise<void> {
-    const { journal, model, work, run, onLog } = this.#parts;
+    const { journal, model, work, folder, run: { onLog } } = this.#parts;
     if (this.#isSaved) return;
     await this.#settle();
     const weights = await model.weights();
     await work.checkWeights(weights, this.#step);
     this.#isSaved = true;
-    if (run) await this.#write(run, weights);
+    if (folder) await this.#write(folder, weights);
     await work.saveOwn(this.#checkpoint);
-    if (run) onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
+    if (folder) onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
     collectGarbage();
     journal.restartClock();
   }
 
   async #write(
-    run: Pick<RunFolder, "checkpointsDir" | "takePlace">,
+    folder: Pick<RunFolder, "checkpointsDir" | "takePlace">,
     weights: Map<string, TensorArray>,
   ): Promise<void> {
-    const { journal, scalars, optimizer, work, plan: { config }, loader } = this.#parts;
+    const { run: { config, seed, data, asked, teacher }, ...parts } = this.#parts;
+    const { journal, scalars, optimizer, work, loader, engine, trainingData, ends } = parts;
     scalars.flush();
-    saveCheckpoint(run.checkpointsDir, {
+    saveCheckpoint(folder.checkpointsDir, {
       state: {
         version: VERSION,
         step: this.#step,
-        seed: this.#parts.seed,
+        seed,
         config,
-        ...this.#parts.identity,
+        dataFingerprint: data,
+        asked,
+        teacher,
+        engine,
         position: { ...this.#batches.position, blockRows: loader.blockRows },
         ...journal.state,
         evalLoss: this.#isEvaluated ? this.#evalLoss : null,
       },
       weights,
       optimizer: new Map([...await optimizer.readState(), ...work.state]),
-      trainingData: this.#parts.trainingData,
-    }, { keep: config.train.keepCheckpoints, ends: this.#parts.ends });
-    run.takePlace();
-    this.#checkpoint = join(run.checkpointsDir, stepName(this.#step));
+      trainingData,
+    }, { keep: config.train.keepCheckpoints, ends });
+    folder.takePlace();
+    this.#checkpoint = join(folder.checkpointsDir, stepName(this.#step));
   }
 
   /** Lets the event loop turn, so that signals arrive: submitting work and making batches do not. */

@@ -7,7 +7,7 @@
 import { assert } from "@std/assert";
 import { join } from "@std/path";
 import { checkOutputs } from "../../lib/io/files/checked_outputs.ts";
-import { loadConfig } from "../../lib/train/run_config.ts";
+import { loadConfig, planRun } from "../../lib/train/run_config.ts";
 import { openRows, openValidation } from "../../lib/train/run_data.ts";
 import { runStageProcess, succeeded } from "../cli/process.ts";
 
@@ -67,16 +67,11 @@ interface DemoResult {
 
 /** Entropy of the validation tokens: the loss of a model that knows only token frequencies. */
 async function unigramBits(dataDir: string): Promise<number> {
-  const options = {
-    config: loadConfig("demo"),
-    seed: 0,
-    dataDir,
-    checked: await checkOutputs([dataDir], {}),
-  };
-  using rows = await openRows(options);
+  const checked = await checkOutputs([dataDir], {});
+  using rows = await openRows({ dataDir, checked, onCorrupt: "error", onLog() {} });
   const counts = new Map<number, number>();
   let total = 0;
-  for (const { targets, lossMask } of await openValidation(rows, options)) {
+  for (const { targets, lossMask } of await openValidation(rows, planRun(loadConfig("demo")))) {
     for (const [i, target] of targets.entries()) {
       if (lossMask[i] === 0) continue;
       counts.set(target, (counts.get(target) ?? 0) + 1);

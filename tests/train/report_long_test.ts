@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
-import { loadConfig } from "../../lib/train/run_config.ts";
+import { loadConfig, planRun } from "../../lib/train/run_config.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
 import { curveOf, writeRunReport } from "../../lib/train/report.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
@@ -23,12 +23,9 @@ function recordsOf(numSteps: number, evalEvery = 20): MetricsRecord[] {
 async function reportOf(records: readonly MetricsRecord[], runDir = "runs/first"): Promise<string> {
   using folder = new TemporaryFolder();
   const path = folder.at("report.html");
-  await writeRunReport(path, {
-    runDir,
-    dataDir: "data/rows",
-    dataFingerprint: "0123456789abcdef",
-    seed: 7,
-    config: loadConfig(SMALL_RUN, ["train.steps=200"]),
+  const plan = planRun(loadConfig(SMALL_RUN, ["train.steps=200"]));
+  const run = { runDir, dataDir: "data/rows", data: "0123456789abcdef", seed: 7, loadedTeacher: undefined };
+  await writeRunReport(path, { ...plan, ...run }, {
     records,
     checkpoint: "runs/first/checkpoints/step-00000100",
     engine: "dawn",

@@ -9,6 +9,7 @@ import {
   parseRunConfig,
   planRun,
   PRESETS,
+  type RunConfig,
   withTotalTokens,
 } from "../../lib/train/run_config.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
@@ -285,12 +286,29 @@ Deno.test("loadConfig() reads a file and reports what is wrong with it", () => {
 
 Deno.test("planRun() and withTotalTokens() count positions", () => {
   const config = loadConfig("demo", ["train.batchSize=32", "train.microBatchSize=8", "train.steps=10"]);
-  const derived = planRun(config);
-  assertEquals(derived.microBatchesPerStep, 4);
-  assertEquals(derived.tokensPerStep, 32 * 256);
-  assertEquals(derived.totalTokens, 10 * 32 * 256);
+  const plan = planRun(config);
+  assertEquals([plan.microBatchesPerStep, plan.tokensPerStep], [4, 32 * 256]);
   assertEquals(withTotalTokens(config, 3 * 32 * 256).train.steps, 3);
   assertEquals(withTotalTokens(config, 3 * 32 * 256 + 1).train.steps, 4);
+});
+
+Deno.test("planRun() divides a batch among ranks, in micro-batches that divide each share", () => {
+  const config = loadConfig("demo", ["train.batchSize=24", "train.microBatchSize=8"]);
+  const sizes = (numRanks: number) => {
+    const { extent, teacherExtent, microBatchesPerStep } = planRun(config, numRanks);
+    assertEquals([extent.sequencesPerStep, teacherExtent.batchSize], [24, extent.batchSize]);
+    return [microBatchesPerStep, extent.batchSize];
+  };
+  assertEquals([1, 2, 4, 24].map(sizes), [[3, 8], [2, 6], [1, 6], [1, 1]]);
+  assertThrows(() => planRun(config, 5), ConfigError, "a multiple of the number of ranks (5)");
+  assertEquals(planRun(config, 2).config, config);
+});
+
+Deno.test("planRun() returns a value that cannot be changed", () => {
+  const { config, extent } = planRun(loadConfig("demo")) as { config: RunConfig; extent: { dtype?: string } };
+  assertThrows(() => config.train.steps = 1, TypeError);
+  assertThrows(() => config.optim.groups.head.learningRate = 1, TypeError);
+  assertThrows(() => extent.dtype = "f16", TypeError);
 });
 
 Deno.test("differences() finds keys that affect the losses and ignores the others", () => {

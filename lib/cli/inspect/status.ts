@@ -17,7 +17,7 @@ import { CHECKPOINTS, STATE_FILE } from "../../io/files/checkpoint_folder.ts";
 import { checkpointDirectory, hasCheckpoints } from "../../train/checkpoint.ts";
 import { type CheckpointState, readState } from "../../train/checkpoint_files.ts";
 import { TRAINING_DATA_FILE } from "../../train/training_data.ts";
-import { parseRunConfig, planRun, type RunConfig } from "../../train/run_config.ts";
+import { parseRunConfig, type RunConfig, tokensPerStep } from "../../train/run_config.ts";
 import { type MetricsRecord, readLastMetrics } from "../../train/metrics.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { exists } from "../../io/files/inputs.ts";
@@ -417,7 +417,7 @@ function runStatus(folder: string, nowMs: number): StatusReport {
   const savedStep = checkpoint?.state.step ?? 0;
   const steps = Math.max(records.at(-1)?.step ?? 0, savedStep);
   const tokensPerSecond = speedOf(records);
-  const secondsPerStep = config && tokensPerSecond ? planRun(config).tokensPerStep / tokensPerSecond : null;
+  const secondsPerStep = config && tokensPerSecond ? tokensPerStep(config) / tokensPerSecond : null;
   const state = stateOfRun(folder, traces, { secondsPerStep: secondsPerStep ?? 0, nowMs });
   let secondsLeft: number | null = null;
   if (state.state !== "done" && wantedSteps !== null && secondsPerStep !== null) {
