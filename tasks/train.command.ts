@@ -28,23 +28,6 @@ export const trainCommand = command({
     ...configOptions,
     steps: option.integer("optimizer steps of the whole run (default: as configured)", { min: 1 }),
     tokens: option.integer("as many steps as process this many tokens, including padding", { min: 1 }),
-    syncEverySteps: option.integer(
-      "with several ranks: train locally for this many steps, then move towards the mean of all ranks (DiLoCo), " +
-        "for slow networks",
-      { min: 1 },
-    ),
-    outerLearningRate: option.number("learning rate towards the mean of the ranks (default: 0.7)", {
-      min: 0,
-      max: 10,
-    }),
-    outerMomentum: option.number("Nesterov momentum of these moves (default: 0.6)", {
-      min: 0,
-      max: 0.999999,
-    }),
-    exchangeDtype: option.text(
-      "format of the numbers that ranks exchange (default: f32); i8 only with --sync-every-steps",
-      { value: "f32|f16|i8" },
-    ),
     mpiLibrary: option.path(
       uses.input,
       "the MPI library of the launcher (default: found by its usual names)",
@@ -67,9 +50,6 @@ export const trainCommand = command({
     poolMeasurements: option.integer(
       "validation measurements that the pool is fitted to after training; 0 for no pool",
       { default: 1000, min: 0, max: 1_000_000 },
-    ),
-    checkpointActivations: option.switch(
-      "save GPU memory by recomputing activations, which is a third more work",
     ),
     engine,
     onCorrupt,

@@ -116,23 +116,12 @@ async function trainOn(
   };
 }
 
-function configOf(options: TrainOptions): RunConfig {
-  if (options.steps !== undefined && options.tokens !== undefined) {
+function configOf({ config: nameOrFile, set, steps, tokens }: TrainOptions): RunConfig {
+  if (steps !== undefined && tokens !== undefined) {
     throw new UsageError("Cannot use --steps and --tokens together: either sets the length; leave one out");
   }
-  const keys = {
-    steps: options.steps,
-    checkpointActivations: options.checkpointActivations || undefined,
-    syncEverySteps: options.syncEverySteps,
-    outerLearningRate: options.outerLearningRate,
-    outerMomentum: options.outerMomentum,
-    exchangeDtype: options.exchangeDtype,
-  };
-  const sets = Object.entries(keys).flatMap(([key, value]) =>
-    value === undefined ? [] : [`train.${key}=${value}`]
-  );
-  const config = loadConfig(options.config, [...options.set, ...sets]);
-  return options.tokens === undefined ? config : withTotalTokens(config, options.tokens);
+  const config = loadConfig(nameOrFile, [...set, ...(steps === undefined ? [] : [`train.steps=${steps}`])]);
+  return tokens === undefined ? config : withTotalTokens(config, tokens);
 }
 
 /** An environment variable, if it may be read. */

@@ -193,7 +193,7 @@ export function splitArguments(args: readonly string[], options: Options): Argum
     const [, text = "", given] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
     const name = nameOf.get(text) ?? nameOf.get(text.replace(/^no-/, ""));
     if (name === undefined || !nameOf.has(text) && !isSwitch(name)) {
-      throw unknownOption(text === "" ? word : `--${text}`, [...nameOf.keys()]);
+      throw unknownOption(text === "" ? word : `--${text}`, options);
     }
     if (isSwitch(name)) {
       if (given !== undefined) {
@@ -220,8 +220,13 @@ export function splitArguments(args: readonly string[], options: Options): Argum
   return { texts, switches, positionals };
 }
 
-function unknownOption(word: string, known: readonly string[]): UsageError {
-  const advice = didYouMean(word.replace(/^-*/, ""), known);
+function unknownOption(word: string, options: Options): UsageError {
+  const name = word.replace(/^-*/, "");
+  const key = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  const advice = didYouMean(name, Object.keys(options).map(kebab)) +
+    ("set" in options
+      ? `; keys of the configuration are set by --set, such as --set train.${key}=VALUE`
+      : "");
   return new UsageError(`Cannot use option ${word}: it is unknown${advice} (--help --all lists all)`);
 }
 

@@ -68,7 +68,10 @@ export interface TrainConfig {
   teacherWeight: number;
   /** Format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` > 1). */
   exchangeDtype: "f32" | "f16" | "i8";
-  /** Steps between exchanges. With 1, ranks sum gradients; with more, they train independently between. */
+  /**
+   * Steps between exchanges. With 1, ranks sum gradients; with more, they train independently between, for
+   * slow networks (DiLoCo).
+   */
   syncEverySteps: number;
   /** Learning rate of the step along the ranks' mean change if `syncEverySteps` is above 1; 0 to 10. */
   outerLearningRate: number;

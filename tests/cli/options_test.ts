@@ -70,6 +70,9 @@ Deno.test("the error for an unknown option suggests the nearest known one", () =
   for (const word of ["-q", "--no-rows", "--=5"]) {
     assertThrows(() => parse([word, "--input=a"]), UsageError, `Cannot use option ${word}: it is unknown`);
   }
+  const options = { set: option.texts("change a key of the configuration", { value: "KEY=VALUE" }) };
+  const unknown = () => splitArguments(["--exchange-dtype", "f16"], options);
+  assertThrows(unknown, UsageError, "such as --set train.exchangeDtype=VALUE");
 });
 
 Deno.test("missing, repeated and invalid values are rejected", () => {

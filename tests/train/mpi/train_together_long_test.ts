@@ -141,7 +141,7 @@ Deno.test(
 
 Deno.test({ name: "exchanging gradients as f16 changes losses little", ignore: !first }, async () => {
   const run = join(folder, "f16");
-  await succeeded(trainTogether(run, { more: ["--exchange-dtype", "f16"] }));
+  await succeeded(trainTogether(run, { more: ["--set", "train.exchangeDtype=f16"] }));
   assertAlike(run, alone, 2e-2);
 });
 
@@ -175,7 +175,7 @@ Deno.test({ name: "ranks that cannot train together report the reason", ignore: 
     ],
     [
       {},
-      ["--exchange-dtype", "i8"],
+      ["--set", "train.exchangeDtype=i8"],
       2,
       /train.exchangeDtype.*found i8 for gradients, expected f32 or f16/,
     ],
@@ -234,15 +234,14 @@ function tensorsOf(run: string, file: "model" | "optimizer", step: number): Map<
   return readSafetensors(join(checkpointOf(run, step), `${file}.safetensors`)).tensors;
 }
 
-const OUTER = ["--sync-every-steps", "5", "--outer-momentum", "0.6", "--outer-learning-rate"];
-const LOCAL = [...OUTER, "0.7"];
+const LOCAL = ["--set", "train.syncEverySteps=5", "train.outerMomentum=0.6"];
 
 Deno.test(
   { name: "ranks with local steps follow their mean with Nesterov momentum", ignore: !first },
   async () => {
     const [still, moved] = ["still", "moved"].map((name) => join(folder, name));
     for (const [run, rate] of [[still, "0"], [moved, "0.7"]]) {
-      const more = [...OUTER, rate, "--steps", "5"];
+      const more = [...LOCAL, `train.outerLearningRate=${rate}`, "--steps", "5"];
       await succeeded(trainTogether(run, { more }));
     }
     const [start, end, state] = [
@@ -267,7 +266,7 @@ Deno.test(
     const { evalLoss: loss, sentBytes } = ofTwo;
     for (const format of ["f32", "i8"]) {
       const run = join(folder, `local ${format}`);
-      const more = [...LOCAL, "--exchange-dtype", format, "--json"];
+      const more = [...LOCAL, `train.exchangeDtype=${format}`, "--json"];
       const { stdout } = await succeeded(trainTogether(run, { more }));
       const local = JSON.parse(stdout);
       assertLess(Math.abs(local.evalLoss - loss), 0.25 * loss);
@@ -282,7 +281,7 @@ Deno.test({
   name: "ranks with local steps stop when synchronised and resume bit for bit",
   ignore: !first,
 }, async () => {
-  const more = [...LOCAL, "--exchange-dtype", "i8"];
+  const more = [...LOCAL, "train.exchangeDtype=i8"];
   const run = join(folder, "local stopped");
   const stopped = await runs.signalAtStep(run, 3, {
     signals: ["SIGUSR2"],
