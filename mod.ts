@@ -236,6 +236,7 @@ export type { PlacesConfig } from "./lib/model/embedding_table.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/train/optim/optim_config.ts";
 export type { ScheduleShape } from "./lib/train/optim/schedule.ts";
 export { type AutosizeConfig, loadConfig, type RunConfig, type TrainConfig } from "./lib/train/run_config.ts";
+export type { RunOptions } from "./lib/train/resolved_run.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
 export type { Communicator } from "./lib/train/mpi/communicator.ts";

@@ -27,7 +27,7 @@ export interface MatrixUnits {
  */
 const UNCHECKED = ["disable_robustness", "disable_workgroup_init"] as const;
 
-export type DawnToggle = typeof UNCHECKED[number];
+type DawnToggle = typeof UNCHECKED[number];
 
 export interface EngineOptions {
   /** Default: `auto`. */

@@ -123,7 +123,7 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
   };
 }
 
-export interface UpdateFile extends AdaptedFrom {
+interface UpdateFile extends AdaptedFrom {
   readonly path: string;
   readonly content: SafetensorsContent;
   /** SHA-256 of all tensors. */

@@ -95,7 +95,7 @@ export function checkHostMemory(run: RunPlan, availableBytes = freeMemoryBytes()
   throw new ConfigError("train.batchSize", `${found}, but ${free}; lower it, or train.evalSequences`);
 }
 
-export interface Adapter extends Pick<GpuInfo, "isSoftware"> {
+interface Adapter extends Pick<GpuInfo, "isSoftware"> {
   /** Size of the largest buffer that it can bind. */
   bufferLimitBytes: number;
 }

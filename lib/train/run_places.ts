@@ -21,7 +21,7 @@ const MAX_PAIRS = 2 ** 22;
 const MAX_COMPARED = 64;
 
 /** An address that is not where the databases say. */
-export interface MisplacedAddress {
+interface MisplacedAddress {
   readonly address: string;
   /** `anycast`: two RTTs are too short for any single place; `misplaced`: only for the given place. */
   readonly kind: "misplaced" | "anycast";

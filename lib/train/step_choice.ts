@@ -22,7 +22,7 @@ export function endsOf({ steps, firstSteps }: Pick<TrainConfig, "steps" | "first
   return [...ends, steps];
 }
 
-export interface ValidatedEnd {
+interface ValidatedEnd {
   readonly step: number;
   /** Error of each kind of question, above 0. */
   readonly errors: Readonly<Record<string, number>>;

@@ -17,7 +17,7 @@ import type { MetricsRecord, ScalarLog } from "./metrics.ts";
 import { type RankSums, SINGLE_PROCESS } from "./ranks.ts";
 
 /** What the host knows about a step when it submits it. */
-export interface StepFacts {
+interface StepFacts {
   /** From 1. */
   step: number;
   /** Unmasked targets; the loss is their mean. */
@@ -29,7 +29,7 @@ export interface StepFacts {
 }
 
 /** The part of the journal that a checkpoint keeps. */
-export type JournalState = Pick<CheckpointState, "losses" | "numSkippedSteps" | "numSkippedInRow">;
+type JournalState = Pick<CheckpointState, "losses" | "numSkippedSteps" | "numSkippedInRow">;
 
 /** How many of the last losses a checkpoint keeps. */
 const LOSS_TAIL = 100;

@@ -21,7 +21,7 @@ import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 import { QUERY_ORDER, TokenWriter } from "../data/tokens/vocab_v2.ts";
 import type { RunPlan } from "./run_config.ts";
 
-export interface StepTimes {
+interface StepTimes {
   /** Seconds from opening the device to the end of the first step, which is not timed. */
   startS: number;
   /** Seconds per step, without evaluations and checkpoints; the mean for steps submitted together. */

@@ -14,9 +14,9 @@ import { formatAge, type SeenJson, times } from "./measured_text.ts";
 import { formatPrefix, type IpPrefix, isAddress, type PrefixMixture, prefixOfAddress } from "./ip_prefix.ts";
 
 /** Maximum addresses per table. An address takes at most 64 bytes in a file. */
-export const MAX_ADDRESSES = 2 ** 18;
+const MAX_ADDRESSES = 2 ** 18;
 /** Maximum pairs per table. A pair takes 32 bytes in a file. */
-export const MAX_PAIRS = 2 ** 20;
+const MAX_PAIRS = 2 ** 20;
 /** How many addresses and pairs are counted while data are read. Further ones are ignored. */
 const MAX_COUNTED = 2 ** 21;
 
@@ -504,7 +504,7 @@ export interface Basis {
 }
 
 /** What a model knows about places. */
-export interface BasisPlaces {
+interface BasisPlaces {
   /** The place of an address, such as "Frankfurt am Main, DE, AS3320". */
   placeOf(address: Uint8Array): string | undefined;
   /** Whether training found that an address is not where the databases say. */

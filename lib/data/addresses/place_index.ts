@@ -27,7 +27,7 @@ import {
 } from "./place_table.ts";
 
 /** Conditions on addresses, all of which must be met. */
-export interface PlaceSelector {
+interface PlaceSelector {
   /** Only addresses of this AS. */
   readonly asNumber?: number | undefined;
   /** Only addresses at sites for which this is true; all sites if absent. */

@@ -52,14 +52,14 @@ export interface LocatedPlace {
 export type Site = Omit<LocatedPlace, "asNumber">;
 
 /** Names for the numbers in a table. Those with the most ranges are first. */
-export interface PlaceNames {
+interface PlaceNames {
   /** A city may have several sites, and a site several cities. */
   readonly cities: readonly { readonly name: string; readonly site: number }[];
   readonly regions: readonly { readonly name: string; readonly country: number; readonly region: number }[];
   readonly networks: readonly { readonly name: string; readonly asNumber: number }[];
 }
 
-export interface Coarseness {
+interface Coarseness {
   /** Step between positions, in quarters of a degree. */
   readonly quarterDegrees: number;
   /** A range is merged into the previous one if its number of blocks times the error in km is below this. */

@@ -135,7 +135,7 @@ export class DuplicateSet {
 }
 
 /** How many keys fit into a set with this much memory. */
-export function maxKeys(maxBytes: number): number {
+function maxKeys(maxBytes: number): number {
   let capacity = FIRST_CAPACITY;
   while (canGrow(capacity, maxBytes)) capacity *= 2;
   return capacity;

@@ -32,7 +32,7 @@ export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] 
 ];
 
 /** The rows of a row group; only the first `numRows` of each column are used. */
-export interface MeasurementColumns
+interface MeasurementColumns
   extends
     Record<"srcAddr" | "dstAddr" | "ipVersion", IndexedValues>,
     Partial<Record<OptionalColumn, IndexedValues>> {
@@ -46,7 +46,7 @@ export interface MeasurementColumns
 }
 
 /** A numeric column that is not part of a measurement. */
-export interface NumberColumn {
+interface NumberColumn {
   name: string;
   values: Float64Array;
 }
@@ -116,7 +116,7 @@ function schemaOf(optional: readonly OptionalColumn[], numberNames: readonly str
 }
 
 /** Which columns a file has in addition to those of every measurement. */
-export interface WriterOptions {
+interface WriterOptions {
   /** The optional columns (default: those of the first batch). */
   optionalColumns?: readonly OptionalColumn[];
   /** Names of further numeric columns, whose values are passed with each batch; none by default. */

@@ -14,7 +14,7 @@ import type { KeyedBatch, SplitMode } from "./splits.ts";
 /** How many keys to cache between batches, about 100 bytes each. */
 const MAX_KNOWN_KEYS = 500_000;
 
-export interface KeyedReadOptions {
+interface KeyedReadOptions {
   groupBy: GroupKey;
   /** Seed of the hash, u32. */
   seed: number;

@@ -165,7 +165,7 @@ export interface SplitInputs {
 }
 
 /** Which files of a folder count, and what error messages call them. */
-export interface InputKind {
+interface InputKind {
   extensions: string[];
   wanted: string;
 }

@@ -108,7 +108,7 @@ export function threadsWithin(wanted: number, memoryLimitBytes: number, largestR
 }
 
 /** One thread's share of the rows to divide; plain data. */
-export interface PartitionShare {
+interface PartitionShare {
   /** The range of rows, counted over all inputs; the end is exclusive. */
   rowRange: readonly [first: number, end: number];
   spillPath: string;

@@ -44,7 +44,7 @@ export const LATENCY_CONSTANTS = {
 const EARTH_RADIUS_KM = 6371;
 
 /** A location on the globe, in degrees north and east. */
-export type GeoPoint = z.infer<typeof pointSchema>;
+type GeoPoint = z.infer<typeof pointSchema>;
 export const pointSchema = z.object({ latitude: z.number(), longitude: z.number() });
 
 export type HostLatency = z.infer<typeof hostLatencySchema>;
@@ -59,7 +59,7 @@ export const hostLatencySchema = pointSchema.extend({
   loss: z.number(),
 });
 
-export interface RouteLaw {
+interface RouteLaw {
   /** Ratio of the route's length to the great circles, at least 1. */
   stretch: number;
   /** Where traffic is exchanged; undefined if on the direct way. */

@@ -7,7 +7,7 @@ import * as v1 from "./vocab_v1.ts";
 import * as v2 from "./vocab_v2.ts";
 
 /** The role tokens of a vocabulary and their fields. MeasurementStart is token 0 and begins a measurement. */
-export interface FieldGrammar {
+interface FieldGrammar {
   /** The token of byte 0; tokens below are roles. */
   readonly byteBase: number;
   readonly roleNames: readonly string[];

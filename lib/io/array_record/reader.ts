@@ -37,7 +37,7 @@ const WRITE_AGAIN = "the file is damaged or truncated; recreate it";
 // A chunk longer than this costs a second read. The limit bounds the work for a forged index.
 const FIRST_READ_BYTES = 1 << 20;
 
-export interface ArrayRecordReaderOptions {
+interface ArrayRecordReaderOptions {
   /** What a damaged data chunk causes: an error (the default), or its records are skipped and counted. */
   onCorrupt?: "error" | "skip";
 }

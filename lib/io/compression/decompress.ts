@@ -18,9 +18,9 @@ const CHUNK_BYTES = 1 << 18;
 /** The path that means standard input. */
 export const STANDARD_INPUT = "-";
 
-export type Compression = "none" | "gzip" | "bzip2" | "zstd";
+type Compression = "none" | "gzip" | "bzip2" | "zstd";
 
-export interface InputStream {
+interface InputStream {
   compression: Compression;
   /** The decompressed bytes. Each chunk belongs to the consumer. */
   chunks: AsyncGenerator<Uint8Array>;

@@ -25,7 +25,7 @@ export type IsRead = (path: string) => boolean;
 export type OnLink = (line: string) => void;
 
 /** Which files of folders to choose, and callbacks for the others. */
-export interface FileChoice {
+interface FileChoice {
   /** Such as `[".parquet"]`. A file given as an argument may have any extension. */
   extensions: readonly string[];
   /** Maps a path to the name whose extension counts; by default the file's own name. */

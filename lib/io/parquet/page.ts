@@ -91,7 +91,7 @@ function structOf(fields: ThriftStruct, id: number): ThriftStruct {
   return value;
 }
 
-export interface PageParts {
+interface PageParts {
   /** Hybrid-encoded definition levels; empty for a required column. */
   levels: Uint8Array;
   bytes: Uint8Array;

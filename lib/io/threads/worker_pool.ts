@@ -31,7 +31,7 @@ export interface Introduction {
 let start = (module: URL): Thread => new Worker(module, { type: "module" }) as Thread;
 
 /** @param module Calls {@link serveThread}. */
-export function startThread(module: URL): Thread {
+function startThread(module: URL): Thread {
   return start(module);
 }
 
@@ -41,7 +41,7 @@ export function startThreadsWith(starter: (module: URL) => Thread): void {
 }
 
 /** Receives the messages of the thread that requested this one. @returns Sends an answer. */
-export function serveThread<T>(
+function serveThread<T>(
   take: (message: T) => void,
 ): (message: unknown, transfer?: Transferable[]) => void {
   const own = globalThis as unknown as Pick<MessagePort, "onmessage" | "postMessage">;
@@ -73,7 +73,7 @@ export interface JobContext<Event> {
   report(event: Event): void;
 }
 
-export type JobHandler<Job, Result, Event> = (
+type JobHandler<Job, Result, Event> = (
   job: Job,
   context: JobContext<Event>,
 ) => Result | Promise<Result>;
@@ -120,7 +120,7 @@ function failureOf(error: unknown): Reply {
   return { kind: "failed", message: isUsers ? error.message : text, isUsers };
 }
 
-export interface PoolOptions<Job> {
+interface PoolOptions<Job> {
   /** The workers' name in errors, such as `loader`. */
   name: string;
   /** The workers' module, which calls {@link serveJobs}. */

@@ -33,7 +33,7 @@ interface CoordinateEstimate {
 /** The coordinates of a node that was not fitted, one entry per factorisation. */
 export type LocatedNode = readonly LocatedNodeVector[];
 
-export interface CoordinateSize {
+interface CoordinateSize {
   readonly nodes: number;
   readonly folds: number;
   readonly rank: number;

@@ -21,7 +21,7 @@ const PRIOR_STRENGTH = 5;
 /** Degrees of freedom of Student's t, with which a few outlying RTTs hardly reduce a node's weight. */
 const DEGREES = 3;
 /** The most nodes to compare with, evenly spaced, so that the time does not grow with the network. */
-export const MAX_CANDIDATES = 2048;
+const MAX_CANDIDATES = 2048;
 /** The most RTTs to compare nodes by. */
 const MAX_COMPARED = 64;
 /** Nodes with a smaller weight, relative to the largest weight, are ignored. */
@@ -80,7 +80,7 @@ function shares(logs: Float64Array): Float64Array {
 }
 
 /** At most `most` of the items, evenly spaced. */
-export function spread<T>(all: readonly T[], most: number): readonly T[] {
+function spread<T>(all: readonly T[], most: number): readonly T[] {
   if (all.length <= most) return all;
   return Array.from({ length: most }, (_, i) => all[Math.floor(i * all.length / most)]);
 }
@@ -104,7 +104,7 @@ interface LogEstimate {
   readonly spread: number;
 }
 
-export interface NodeVector {
+interface NodeVector {
   /** Shape (scales, 1 + rank): a bias and a vector for each scale. */
   readonly vectors: Float32Array;
   /** See {@link componentsOf}. */
@@ -117,7 +117,7 @@ export interface LocatedNodeVector extends NodeVector {
   readonly error: number;
 }
 
-export interface Factors {
+interface Factors {
   /** The scales' powers; see {@link toScale}. */
   readonly powers: readonly number[];
   readonly options: VectorOptions;

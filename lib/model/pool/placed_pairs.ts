@@ -72,7 +72,7 @@ const MAX_SAVED = 2 ** 15;
 /** Six features of each endpoint and six of the pair; see `featuresOf`. */
 export const NUM_FEATURES = 18;
 
-export interface SavedExcesses {
+interface SavedExcesses {
   /** Base, slope, median. */
   readonly regression: Float32Array;
   /** Two hashes of each excess's text, (excesses, 2). */

@@ -84,7 +84,7 @@ export function pooledProbability(mixed: number, numCodes: number): number {
 /** Equal RTTs within this time are the same measurement, since its time may be rounded. */
 const SAME_TIME_S = 2;
 
-export interface PooledQuestion {
+interface PooledQuestion {
   readonly source: Uint8Array;
   readonly destination: Uint8Array;
   /** Unix seconds; null for any time. */
@@ -96,7 +96,7 @@ export interface PooledQuestion {
 }
 
 /** The shortest RTT that light allows. */
-export interface LightFloor {
+interface LightFloor {
   /** The time that light needs between the places of the endpoints; 0 if a place is unknown. */
   readonly floorMs: number;
   /** An RTT of the pair that the pool does not know; null for none. */

@@ -22,7 +22,7 @@ const MAX_BINNED = 4096;
 /** The share of the features that each split considers. */
 const FEATURE_SHARE = 0.4;
 
-export interface ForestRows {
+interface ForestRows {
   /** For each feature one value per row; NaN for a missing value. */
   readonly columns: readonly Float32Array[];
   readonly targets: Float64Array;

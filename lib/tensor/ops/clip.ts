@@ -25,7 +25,7 @@ export const CLIP = {
 } as const;
 
 /** How the loss scale changes. Scales are powers of 2, so scaling is exact. */
-export interface LossScaleRange {
+interface LossScaleRange {
   readonly initial: number;
   /** The smallest scale. If a gradient is not finite even with this scale, there is another cause. */
   readonly min: number;

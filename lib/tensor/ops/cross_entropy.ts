@@ -23,7 +23,7 @@ export interface LogitsShape {
 }
 
 /** An extra gradient term for ordered targets, such as the bytes of a number. */
-export interface OrdinalTerm {
+interface OrdinalTerm {
   /** The column of byte 0; the 255 others follow. */
   readonly firstByte: number;
   /** Weights of the term in rows whose `lossMask` is 2 and 3. */

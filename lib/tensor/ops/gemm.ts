@@ -66,7 +66,7 @@ export const ENOUGH_TILES = 256;
 /** The number of the epilogue C = AB in the kernels. */
 const STORE = 0;
 
-export interface GemmShape {
+interface GemmShape {
   readonly kind: GemmKind;
   readonly m: number;
   readonly n: number;

@@ -18,7 +18,7 @@ import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
 import { addGemm, type GemmEpilogue } from "./gemm.ts";
 
 /** Newton-Schulz steps of one update, as in the source. */
-export const NEWTON_SCHULZ_STEPS = 5;
+const NEWTON_SCHULZ_STEPS = 5;
 
 // Powers of two that bring operands into the range of f16 for matrix units, which multiply sums of two f16.
 // Entries are at most the largest eigenvalue.
@@ -38,7 +38,7 @@ export interface MuonStep {
 }
 
 /** A matrix to update: (rows, columns) f32, multiples of 4. In a buffer, all three are equally spaced. */
-export interface MuonMatrix {
+interface MuonMatrix {
   readonly parameter: Tensor;
   readonly gradient: Tensor;
   /** Updated. */

@@ -10,7 +10,7 @@
 import type { Communicator } from "./communicator.ts";
 
 /** The format in which values are sent. */
-export type SumFormat = "f16" | "i8";
+type SumFormat = "f16" | "i8";
 
 /** Number of values that share a scale. */
 const BLOCK = 1024;

@@ -34,7 +34,7 @@ interface SpillKeys {
   readonly generation: number;
 }
 
-export interface BlockHeader {
+interface BlockHeader {
   /** The offset of the partition's previous block, or -1. */
   previousOffset: number;
   numRows: number;
@@ -181,7 +181,7 @@ function gather(
 }
 
 /** Rows as columns, in the order of the schema. */
-export interface SpillRows {
+interface SpillRows {
   numRows: number;
   columns: readonly ColumnData[];
   keys: SpillKeys;
