@@ -37,7 +37,7 @@ import { writeParameters } from "./parameters.ts";
  * Maximum number of programs in a decoder; the least recently used is dropped first. Their sizes depend on
  * the questions, and each takes some 0.2 MB.
  */
-export const MAX_PROGRAMS = 128;
+const MAX_PROGRAMS = 128;
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
 
 export class Decoder {

@@ -150,7 +150,7 @@ interface KeptRtts {
 }
 
 /** Collects the typical RTTs of pairs of numbers. */
-export class TypicalRtts {
+class TypicalRtts {
   /** Key: the pair, the lower number first. */
   readonly #kept = new Map<number, KeptRtts>();
 
@@ -171,7 +171,7 @@ export class TypicalRtts {
 
   /** The pairs whose numbers both have nodes: these nodes, and the median of the RTTs kept. */
   between(nodes: readonly number[]): TypicalPairs {
-    const { a, b, rttMs } = this.pairs();
+    const { a, b, rttMs } = this.#pairs();
     const kept = Array.from(a.keys()).filter((i) =>
       nodes[a[i]] !== NO_ROW && nodes[b[i]] !== NO_ROW && nodes[a[i]] !== nodes[b[i]]
     );
@@ -181,7 +181,7 @@ export class TypicalRtts {
   }
 
   /** All pairs, the lower number first, with the median of the RTTs kept in ms. */
-  pairs(): TypicalPairs {
+  #pairs(): TypicalPairs {
     const keys = [...this.#kept.keys()];
     return {
       a: Uint32Array.from(keys, (key) => Math.floor(key / 2 ** 24)),

@@ -57,7 +57,7 @@ export function planMemory(run: RunPlan, teacher?: ModelShapes): MemoryPlan {
   return { ...memory, optimizerBytes, teacherBytes, totalBytes };
 }
 
-export function planHostMemory(run: RunPlan): HostMemoryPlan {
+function planHostMemory(run: RunPlan): HostMemoryPlan {
   const { config: { model, train }, tokensPerStep } = run;
   const numTokens = 2 * tokensPerStep + train.evalSequences * model.sequenceLength;
   const batchesBytes = BATCH_BYTES_PER_TOKEN * numTokens;

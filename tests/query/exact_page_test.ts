@@ -28,7 +28,7 @@ import {
   pairKeysOf,
   pathOf,
 } from "../../lib/model/embedding_table.ts";
-import { ageShares, changedWidths, spansOf, USUAL_AGE } from "../../lib/model/pool/age.ts";
+import { ageShares, changedKernels, spansOf, USUAL_AGE } from "../../lib/model/pool/age.ts";
 import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
 import { indexFrom, indexOfCode, NUM_CODES } from "../../lib/model/pool/kernel_mixture.ts";
 import { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
@@ -157,7 +157,7 @@ Deno.test("EXACT.md: age shares and the time spans that RTTs represent", () => {
     const shares = ageShares({ changeS: s }, ageS);
     assertAlmostEquals(shares.replaced, replaced, 1e-7);
     assertAlmostEquals(shares.changed, changed, 1e-7);
-    changedWidths(ageS).forEach((width, j) => close(width, widths[j], 1e-6));
+    changedKernels(USUAL_AGE, [0], ageS).forEach(({ width }, j) => close(width, widths[j], 1e-6));
   }
   for (const { timesS, shares } of vectors.spans) {
     spansOf(timesS).forEach((share, i) => assertAlmostEquals(share, shares[i], 1e-7));

@@ -2,12 +2,13 @@ import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } f
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
-import { autosizer, claimRows, DataSurvey, TypicalRtts } from "../../lib/train/autosize.ts";
+import { autosizer, claimRows, DataSurvey } from "../../lib/train/autosize.ts";
 import { parseRunConfig, type RunConfig } from "../../lib/train/run_config.ts";
+import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
-import { advance, NO_ROW } from "../../lib/model/embedding_table.ts";
+import { advance } from "../../lib/model/embedding_table.ts";
 import { CITIES, CITY_TABLE, rowOf } from "./cities.ts";
 
 const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 60));
@@ -218,20 +219,28 @@ Deno.test("DataSurvey reads each row only once, for sizing and claiming", () => 
   assertEquals(survey.numMeasurements, NUM_MEASUREMENTS);
 });
 
-Deno.test("TypicalRtts returns the lower median of few RTTs, in either direction", () => {
-  const typical = new TypicalRtts();
-  for (const [i, rttMs] of [5, 1, 9, 3].entries()) typical.add(i % 2 ? 7 : 2, i % 2 ? 2 : 7, rttMs);
-  typical.add(4, 2, 8);
-  for (const [a, b] of [[3, 3], [NO_ROW, 2], [2, NO_ROW]]) typical.add(a, b, 1);
-  const { a, b, rttMs } = typical.pairs();
-  assertEquals([[...a], [...b], [...rttMs]], [[2, 2], [7, 4], [3, 8]]);
+/** The RTTs in ms that a survey calls typical for the pairs of rows. */
+function typicalRtts(rows: readonly ProbeRow[]): number[] {
+  const survey = DataSurvey.of(new MemoryRowSource(rows));
+  const { a, b, rttMs } = survey.claim(new AddressEmbeddings(configOf(TABLES, 1).model)).typical;
+  a.forEach((lower, i) => assertLess(lower, b[i]));
+  return [...rttMs];
+}
+
+Deno.test("the typical RTT of a pair is the lower median of few RTTs, in either direction", () => {
+  const [one, two, three] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
+  const rows = [
+    rowOf(one, [[two, 5], [two, 9], [one, 1]]),
+    rowOf(two, [[one, 1], [one, 3], [three, -1]]),
+    rowOf(three, [[one, 8]]),
+  ];
+  assertEquals(typicalRtts(rows), [3, 8]);
 });
 
-Deno.test("TypicalRtts samples a pair's RTTs over all times, however many there are", () => {
+Deno.test("the typical RTT of a pair represents all times, however many RTTs there are", () => {
   for (const count of [15, 16, 100, 5000]) {
-    const typical = new TypicalRtts();
-    for (let i = 0; i < count; i++) typical.add(0, 1, i);
-    const [found] = typical.pairs().rttMs;
+    const rtts = Array.from({ length: count }, (_, i) => ["192.0.2.2", i] as const);
+    const [found] = typicalRtts([rowOf("192.0.2.1", rtts)]);
     assert(Math.abs(found / count - 0.5) < 0.1, `${found} of ${count}`);
   }
 });

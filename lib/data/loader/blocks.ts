@@ -8,7 +8,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
-import { fillPhiloxBlock, RandomStream } from "../../base/random.ts";
+import { RandomStream } from "../../base/random.ts";
 import { type ContextForm, contextForm } from "../tokens/context_form.ts";
 import {
   type Context,
@@ -20,6 +20,7 @@ import {
 import type { RttEncodingChoice } from "../tokens/vocab_v1.ts";
 import { type SequenceBlock, writeSequences } from "./batch.ts";
 import { packContexts } from "./packing.ts";
+import { Permutation } from "./permutation.ts";
 import { type PreparedRow, PreparedRowCache } from "./prepared_row.ts";
 import type { ProbeRowSource } from "./row_source.ts";
 
@@ -152,54 +153,4 @@ function guessBlockRows(source: ProbeRowSource, sequenceLength: number, sampling
   }
   const rows = Math.round(TOKENS_PER_BLOCK * numProbed / Math.max(1, numTokens));
   return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
-}
-
-/** Luby and Rackoff need 4 rounds; small domains need more to look random (see batches_test.ts). */
-const NUM_ROUNDS = 8;
-
-/**
- * A pseudo-random permutation of 0..n-1 without a table: values are computed from their ranks, so that an
- * order takes no memory and can be resumed anywhere.
- *
- * A balanced Feistel network over the smallest even number of bits that can represent n, with Philox as round
- * function. Values of n or more are permuted again until they fall below n ("cycle walking"). Luby and
- * Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA
- * 2002, method 2.
- */
-export class Permutation {
-  readonly #halfBits: number;
-  readonly #key: [number, number];
-  /** The last output of the round function. */
-  readonly #words = new Uint32Array(4);
-
-  /**
-   * @param length Number of values, 0..2^32.
-   * @param stream The permutation's name, such as `loader/rows`.
-   * @param index Distinguishes permutations with the same name, such as the epoch.
-   */
-  constructor(readonly length: number, seed: number, stream: string, index = 0) {
-    this.#halfBits = Math.max(1, Math.ceil(Math.log2(Math.max(1, length)) / 2));
-    const random = new RandomStream(seed, stream, index);
-    this.#key = [random.uint32(), random.uint32()];
-  }
-
-  /** @param rank 0..length - 1. */
-  at(rank: number): number {
-    let value = this.#encrypt(rank);
-    while (value >= this.length) value = this.#encrypt(value);
-    return value;
-  }
-
-  #encrypt(value: number): number {
-    const mask = 2 ** this.#halfBits - 1;
-    let left = value >>> this.#halfBits;
-    let right = value & mask;
-    for (let round = 0; round < NUM_ROUNDS; round++) {
-      fillPhiloxBlock(this.#words, right, round, 0, 0, this.#key[0], this.#key[1]);
-      const mixed = left ^ (this.#words[0] & mask);
-      left = right;
-      right = mixed;
-    }
-    return ((left << this.#halfBits) | right) >>> 0;
-  }
 }

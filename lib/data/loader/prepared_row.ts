@@ -106,7 +106,7 @@ function alone<A extends Int32Array | Float32Array>(array: A): A {
   return array.byteLength === array.buffer.byteLength ? array : array.slice() as A;
 }
 
-export function preparedRowBytes({ timeS, sources, destinations }: PreparedRow): number {
+function preparedRowBytes({ timeS, sources, destinations }: PreparedRow): number {
   return BYTES_PER_ROW + BYTES_PER_ADDRESS * (sources.length + destinations.length) +
     BYTES_PER_MEASUREMENT * timeS.length;
 }

@@ -10,7 +10,7 @@ import { shortened, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 
 /** How many rows `rejects.jsonl` lists for each reason. */
-export const MAX_LISTED_PER_REASON = 1000;
+const MAX_LISTED_PER_REASON = 1000;
 const MAX_DETAIL_LENGTH = 300;
 
 /** Why a row was rejected. */

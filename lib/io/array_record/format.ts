@@ -70,7 +70,7 @@ export function addWithOverhead(position: number, sizeBytes: number): number {
 }
 
 /** The first position at or after `position` where a chunk can begin. */
-export function roundUpToPossibleChunkBoundary(position: number): number {
+function roundUpToPossibleChunkBoundary(position: number): number {
   return position + Math.max(0, remainingInBlock(position) - (USABLE_BLOCK_SIZE_BYTES - 1));
 }
 

@@ -18,11 +18,6 @@ const MAX_ATTEMPTS = 100;
 /** The holder updates the lock file's time this often, so that others see that it is alive. */
 const SIGN_EVERY_MS = 10_000;
 
-/** Thrown if another process holds the lock. */
-export class BusyError extends UserError {
-  override name = "BusyError";
-}
-
 /** A lock held until disposal. */
 export class OutputLock implements Disposable {
   readonly #file: Deno.FsFile;
@@ -38,7 +33,7 @@ export class OutputLock implements Disposable {
    * @param folder The lock file's folder, made if needed.
    * @param options `output`: the locked path as the user named it; `stage`: the holder, for other processes'
    *   messages.
-   * @throws {BusyError} If another process, or another part of this one, holds the lock.
+   * @throws {UserError} If another process, or another part of this one, holds the lock.
    */
   static acquire(folder: string, { output, stage }: { output: string; stage: string }): OutputLock {
     try {
@@ -48,7 +43,7 @@ export class OutputLock implements Disposable {
         if (!file.tryLockSync(true)) {
           const holder = readText(file);
           file.close();
-          throw new BusyError(
+          throw new UserError(
             `Cannot write to ${output}: another process is writing to it${holder && ` (${holder})`}; ` +
               "wait for it or choose another place for the output",
           );

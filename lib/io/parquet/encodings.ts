@@ -37,7 +37,7 @@ const MAX_JOINED_BYTES = 2 ** 26;
  * @returns The values and the number of bytes read.
  * @throws {EncodingError} If there are fewer values or the block sizes are impossible.
  */
-export function decodeDelta(
+function decodeDelta(
   bytes: Uint8Array,
   numValues: number,
 ): { values: BigInt64Array; numBytes: number } {

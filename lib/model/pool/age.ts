@@ -73,7 +73,7 @@ export function ageShares({ changeS }: Pick<AgeCurve, "changeS">, ageS: number):
 }
 
 /** Kernel widths after a change, ln. @param ageS Above 0. */
-export function changedWidths(ageS: number): number[] {
+function changedWidths(ageS: number): number[] {
   const growth = (ageS / DAY_S) ** GROWTH;
   return WIDTHS.map((width) => kernelWidth(width * growth));
 }

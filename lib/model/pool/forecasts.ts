@@ -21,7 +21,7 @@ import type { Kernel } from "./kernel_mixture.ts";
 import { NUM_KINDS } from "./question_kinds.ts";
 
 /** All forecasts, in the order in which their kernels are summed. New ones go last. */
-export const FORECASTS: readonly Forecast[] = [
+const FORECASTS: readonly Forecast[] = [
   pairRtts,
   pairMedians,
   coordinates,

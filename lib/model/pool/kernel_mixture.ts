@@ -13,9 +13,9 @@ import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../data/to
 
 export const NUM_CODES: number = CANONICAL_RTT_CODES.length;
 /** Codes that a wide kernel does not distinguish; above 1.024 ms they span 0.4 to 0.8 %. */
-export const BLOCK_CODES = 8;
+const BLOCK_CODES = 8;
 /** Kernels of at least this width are wide. */
-export const WIDE = 0.03;
+const WIDE = 0.03;
 /** Each code below this index is its own block, since its bucket is wide. */
 const FIRST_BLOCK = 1023;
 /** Tails of a kernel may be cut where less than this share of its mass is left. */

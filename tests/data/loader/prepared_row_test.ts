@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { preparedRowBytes, PreparedRowCache, prepareRow } from "../../../lib/data/loader/prepared_row.ts";
+import { PreparedRowCache, prepareRow } from "../../../lib/data/loader/prepared_row.ts";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { measurementLength } from "../../../lib/data/tokens/vocab_v2.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
@@ -70,10 +70,14 @@ Deno.test("prepareRow() does not retain the buffer of the record", () => {
 Deno.test("PreparedRowCache reads a cached row once and never exceeds its size limit", () => {
   const rows = [3, 4, 5, 10_000].map((numMeasurements, i) => syntheticRow(1, i, numMeasurements));
   const source = new MemoryRowSource(rows);
+  const sizes = rows.map((_, index) => {
+    const cache = new PreparedRowCache(source, Infinity);
+    cache.get(index);
+    return cache.sizeBytes;
+  });
   const reads: number[] = [];
   const read = source.row.bind(source);
   source.row = (index) => (reads.push(index), read(index));
-  const sizes = rows.map((row, index) => preparedRowBytes(prepareRow(row, { path: "", index })));
   // Rows and addresses count in addition to measurements.
   assertEquals(sizes[0], 1300 + 210 * 10 + 27 * 3);
   // Rows 0 and 2 fit together, with no byte to spare.

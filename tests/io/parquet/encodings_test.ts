@@ -4,7 +4,7 @@ import type { Encoding, SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { NumberCursor, TextCursor } from "../../../lib/io/parquet/column.ts";
 import { EncodingError } from "../../../lib/io/parquet/byte_cursor.ts";
-import { decodeDelta } from "../../../lib/io/parquet/encodings.ts";
+import { decodeNumbers, ENCODING } from "../../../lib/io/parquet/encodings.ts";
 import { decodeHybrid, encodeHybrid } from "../../../lib/io/parquet/hybrid.ts";
 import { ParquetFile } from "../../../lib/io/parquet/file.ts";
 import { withFolder } from "../files/temporary_folder.ts";
@@ -116,13 +116,15 @@ Deno.test("decodeHybrid() writes no more than requested, whatever the run length
   assertEquals(Array.from(out), [9, 9, 9, 9, 9]);
 });
 
-Deno.test("decodeHybrid() and decodeDelta() throw an EncodingError for any invalid bytes", () => {
+Deno.test("decodeHybrid() and decodeNumbers() throw an EncodingError for any invalid bytes", () => {
+  const element = { name: "x", type: "INT64" } as const;
+  const deltas = { element, encoding: ENCODING.deltaBinaryPacked, kind: "number" } as const;
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat(40), fc.nat(1000), (bytes, bitWidth, numValues) => {
       for (
         const decode of [
           () => decodeHybrid(bytes, bitWidth, new Int32Array(numValues)),
-          () => decodeDelta(bytes, numValues),
+          () => decodeNumbers(bytes, numValues, deltas),
         ]
       ) {
         try {

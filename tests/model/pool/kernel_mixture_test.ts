@@ -2,15 +2,17 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
 import {
-  BLOCK_CODES,
   indexOfCode,
   type Kernel,
   KernelMixture,
   kernelWidth,
   logOfCode,
   NUM_CODES,
-  WIDE,
 } from "../../../lib/model/pool/kernel_mixture.ts";
+
+/** Kernels of at least this width do not distinguish the codes of a block. */
+const WIDE = 0.03;
+const BLOCK_CODES = 8;
 
 function cdf(x: number, { log, width }: Kernel): number {
   return x < log ? 0.5 * Math.exp((x - log) / width) : 1 - 0.5 * Math.exp((log - x) / width);

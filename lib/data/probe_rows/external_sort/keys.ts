@@ -165,7 +165,7 @@ export function hashKey(
  *
  * @param bytes 4 or 16 bytes.
  */
-export function addressToWords(bytes: Uint8Array, out: Uint32Array, at: number): void {
+function addressToWords(bytes: Uint8Array, out: Uint32Array, at: number): void {
   out.fill(0, at, at + 4);
   const first = bytes.length === 4 ? at + 3 : at;
   for (let i = 0; i < bytes.length; i++) {
