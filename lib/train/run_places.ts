@@ -146,7 +146,7 @@ interface Pair {
  * Finds the addresses of the training data whose place is impossible. It greedily removes the address with
  * the most too-fast pairs until no such pair is left, to approximate the smallest such set.
  */
-export function findMisplaced(
+function findMisplaced(
   table: PlaceTable,
   source: ProbeRowSource,
 ): Omit<RunPlaces, "table"> {

@@ -1,25 +1,35 @@
 import { assertEquals } from "@std/assert";
 import { MemoryRowSource } from "../data/loader/synthetic_rows.ts";
-import { findMisplaced } from "../../lib/train/run_places.ts";
+import { openRunPlaces } from "../../lib/train/run_places.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
-import { CITY_TABLE, rowOf } from "./cities.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { CITIES, rowOf } from "./cities.ts";
 
 const [BERLIN, NEW_YORK, TOKYO] = ["10.1.0.1", "10.2.0.1", "10.3.0.1"];
 
-const found = (...rows: ProbeRow[]) => findMisplaced(CITY_TABLE, new MemoryRowSource(rows));
+async function found(...rows: ProbeRow[]) {
+  using folder = new TemporaryFolder();
+  const path = folder.at("cities.csv");
+  const lines = Object.entries(CITIES).map(([start, { countryCode, region, latitude, longitude }]) =>
+    `${start}.0,${start}.255,${countryCode},${region},,,,${latitude},${longitude},\n`
+  );
+  Deno.writeTextFileSync(path, lines.join(""));
+  const { table: _, ...places } = await openRunPlaces([path], new MemoryRowSource(rows), () => {});
+  return places;
+}
 
-Deno.test("findMisplaced() finds nothing if light is fast enough or places are unknown", () => {
+Deno.test("openRunPlaces() finds nothing misplaced if light is fast enough or places are unknown", async () => {
   const rows = [rowOf(BERLIN, [[NEW_YORK, 63], [TOKYO, 88], ["10.9.0.1", 0.1], [BERLIN, 0.01], [TOKYO, -1]])];
-  assertEquals(found(...rows), { numAddresses: 4, numLocated: 3, misplaced: [] });
+  assertEquals(await found(...rows), { numAddresses: 4, numLocated: 3, misplaced: [] });
 });
 
-Deno.test("findMisplaced() blames the address that explains most of the too-short RTTs", () => {
+Deno.test("openRunPlaces() blames the address that explains most of the too-short RTTs", async () => {
   const moved = "10.3.0.77";
   const rows = [
     rowOf(BERLIN, [[NEW_YORK, 80], [moved, 12], [TOKYO, 230], [moved, 300]]),
     rowOf(NEW_YORK, [[moved, 75], [TOKYO, 160]]),
   ];
-  const { misplaced } = found(...rows);
+  const { misplaced } = await found(...rows);
   assertEquals(misplaced, [{
     address: moved,
     kind: "misplaced",
@@ -31,10 +41,10 @@ Deno.test("findMisplaced() blames the address that explains most of the too-shor
   }]);
 });
 
-Deno.test("findMisplaced() classifies an address in several places as anycast", () => {
+Deno.test("openRunPlaces() classifies an address in several places as anycast", async () => {
   const anycast = "10.2.0.53";
   const rows = [BERLIN, NEW_YORK, TOKYO].map((source) => rowOf(source, [[anycast, 4]]));
-  const { misplaced } = found(...rows);
+  const { misplaced } = await found(...rows);
   assertEquals(misplaced.map(({ address, kind, tooFast, pairs }) => [address, kind, tooFast, pairs]), [
     [anycast, "anycast", 2, 3],
   ]);

@@ -208,7 +208,7 @@ function greatCircleKm(a: GeoPoint, b: GeoPoint): number {
  * The standard normal distribution function, with an absolute error below 1e-15: Hart's rational
  * approximation as given by West, "Better approximations to cumulative normal functions", Wilmott 2005.
  */
-export function normalCdf(x: number): number {
+function normalCdf(x: number): number {
   const size = Math.abs(x);
   if (size > 37) return x > 0 ? 1 : 0;
   const density = Math.exp(-size * size / 2);
