@@ -59,7 +59,7 @@ const [LEAST_PASSES, MOST_PASSES, MAX_STEPS] = [20, 200, 4e6];
 /** An address's vectors as a source and as a destination. */
 type Factor = readonly [x: Float64Array, y: Float64Array];
 
-export class PairFactors {
+class PairFactors {
   readonly #factors = new Map<number, Factor>();
 
   /** @param tensors See {@link fit}. */

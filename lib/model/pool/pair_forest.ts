@@ -22,7 +22,7 @@ import {
 } from "./placed_pairs.ts";
 import { FeatureRows, type ForestArrays, type ForestSize, LEAF, RandomForest } from "./random_forest.ts";
 
-export type MeasuredPair = Omit<TrainingPair, "hashes">;
+type MeasuredPair = Omit<TrainingPair, "hashes">;
 
 /** At most 1,024 leaves per tree: 1 MB. */
 const SIZE: ForestSize = { numTrees: 16, maxDepth: 10, minLeaf: 16, numKept: 8 };
@@ -48,7 +48,7 @@ const LEVELS: readonly number[] = Array.from({ length: 16 }, (_, i) => (i + 0.5)
 const NONE = new Float32Array();
 const NO_FOREST: ForestArrays = { roots: new Uint32Array(), nodes: NONE, targets: NONE };
 
-export class PairForest {
+class PairForest {
   readonly #known: PlacedPairs;
   readonly #forest: RandomForest;
   readonly #kriging: PairKriging;

@@ -1,11 +1,21 @@
 import { assert, assertEquals } from "@std/assert";
+import type { Tensors } from "../../../lib/base/safetensors_header.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { quantileOfSample } from "../../../lib/base/sample_statistics.ts";
-import { PairFactors } from "../../../lib/model/pool/pair_factors.ts";
+import type { TrainingPair } from "../../../lib/model/pool/forecast.ts";
+import { PAIR_FACTORS } from "../../../lib/model/pool/pair_factors.ts";
 import { hashesOf } from "../../../lib/model/embedding_table.ts";
 
 const NUM_NODES = 40;
 const END = Array.from({ length: NUM_NODES }, (_, i) => hashesOf(Uint8Array.of(192, 0, 2, i)));
+const placeOf = () => undefined;
+const open = (tensors: Tensors) => PAIR_FACTORS.open(tensors, placeOf);
+const learned = (pairs: readonly Omit<TrainingPair, "source" | "destination">[]) =>
+  PAIR_FACTORS.learn(pairs.map((pair) => ({ source: "", destination: "", ...pair })), {
+    placeOf,
+    seed: 0,
+    earlier: undefined,
+  });
 
 /** Pairs of a mesh: RTTs are products of vectors of length 3, except a tenth that are 50 times as long. */
 function mesh() {
@@ -23,7 +33,7 @@ function mesh() {
 
 Deno.test("factors recover RTTs of unmeasured pairs, symmetrically and despite outliers", () => {
   const { known, unknown, trueMs } = mesh();
-  const factors = new PairFactors(PairFactors.fit(known, 0));
+  const factors = open(learned(known));
   const errors = unknown.map(([a, b]) => {
     const [log] = factors.logs(END[a], END[b]);
     assertEquals(factors.logs(END[b], END[a]), [log]);
@@ -38,12 +48,12 @@ Deno.test("an address with fewer than four pairs has no vectors and no estimate"
   const { known } = mesh();
   const few = hashesOf(Uint8Array.of(203, 0, 113, 1));
   const with3 = [...known, ...END.slice(0, 3).map((end) => ({ hashes: [end, few] as const, rttsMs: [20] }))];
-  const tensors = PairFactors.fit(with3, 0);
+  const tensors = learned(with3);
   assertEquals(tensors.get("pool.factors")?.length, NUM_NODES * 20);
-  assertEquals(tensors, PairFactors.fit(known, 0));
-  assertEquals(new PairFactors(tensors).logs(END[0], few), []);
+  assertEquals(tensors, learned(known));
+  assertEquals(open(tensors).logs(END[0], few), []);
 });
 
 Deno.test("without pairs there are no factors", () => {
-  assertEquals(PairFactors.fit([], 0).get("pool.factors"), new Float32Array());
+  assertEquals(learned([]).get("pool.factors"), new Float32Array());
 });

@@ -5,7 +5,9 @@ import { tensorOf } from "../../../lib/base/safetensors_header.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { countryNumber, type LocatedPlace } from "../../../lib/data/addresses/place_table.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { type MeasuredPair, PAIR_FOREST, PairForest } from "../../../lib/model/pool/pair_forest.ts";
+import { hashesOf } from "../../../lib/model/embedding_table.ts";
+import type { TrainingPair } from "../../../lib/model/pool/forecast.ts";
+import { PAIR_FOREST } from "../../../lib/model/pool/pair_forest.ts";
 import { KRIGING_TENSORS } from "../../../lib/model/pool/pair_kriging.ts";
 import { type Fold, partOf, PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { RandomForest } from "../../../lib/model/pool/random_forest.ts";
@@ -58,13 +60,16 @@ function placeOf(name: string): LocatedPlace {
 }
 const rttMs = (a: number, b: number) => 5 + 60 * Math.abs(a - b);
 
-function pairsOf(numHosts: number): MeasuredPair[] {
+const hashes = hashesOf(Uint8Array.of(10, 0, 0, 1));
+
+function pairsOf(numHosts: number): TrainingPair[] {
   const hosts = Array.from({ length: 3 * numHosts }, (_, i) => `10.${i % 3}.0.${i}`);
   const random = new RandomStream(3, "tests/pair forest");
   return hosts.flatMap((source) =>
     hosts.filter((each) => each !== source && random.float64() < 0.5).map((destination) => ({
       source,
       destination,
+      hashes: [hashes, hashes],
       rttsMs: Array.from(
         { length: 3 },
         () => rttMs(cityOf(source), cityOf(destination)) * (0.95 + 0.1 * random.float64()),
@@ -73,10 +78,10 @@ function pairsOf(numHosts: number): MeasuredPair[] {
   );
 }
 
-Deno.test("PairForest estimates unknown hosts by their places, from its tensors alone", () => {
+Deno.test("PAIR_FOREST estimates unknown hosts by their places, from its tensors alone", () => {
   const pairs = pairsOf(20);
-  const tensors = PairForest.fit(pairs, placeOf, 1);
-  const forest = new PairForest(tensors, placeOf);
+  const tensors = PAIR_FOREST.learn(pairs, { placeOf, seed: 1, earlier: undefined });
+  const forest = PAIR_FOREST.open(tensors, placeOf);
   for (const [from, to] of [[0, 1], [2, 0], [1, 1]]) {
     for (const ends of [["9.1", "9.2"], ["0.3", "9.1"], ["9.1", "0.4"]]) {
       const asked = { source: `10.${from}.${ends[0]}`, destination: `10.${to}.${ends[1]}` };
@@ -87,13 +92,13 @@ Deno.test("PairForest estimates unknown hosts by their places, from its tensors 
       }
     }
   }
-  assertEquals(PairForest.fit(pairs, placeOf, 1), tensors);
+  assertEquals(PAIR_FOREST.learn(pairs, { placeOf, seed: 1, earlier: undefined }), tensors);
   const numbers = [...tensors.values()].reduce((sum, { length }) => sum + length, 0);
   assert(4 * numbers < 2 ** 20, `${4 * numbers} bytes`);
 });
 
-Deno.test("PairForest without pairs returns no estimate", () => {
-  const forest = new PairForest(PairForest.fit([], placeOf, 0), placeOf);
+Deno.test("PAIR_FOREST without pairs returns no estimate", () => {
+  const forest = PAIR_FOREST.open(PAIR_FOREST.learn([], { placeOf, seed: 0, earlier: undefined }), placeOf);
   const asked = { source: "10.0.0.1", destination: "10.1.0.2" };
   assertEquals([...forest.logs(asked), ...forest.krigedLogs(asked)], []);
 });

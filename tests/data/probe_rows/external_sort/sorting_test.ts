@@ -7,7 +7,7 @@ import {
   SourceKeys,
   wordsToAddress,
 } from "../../../../lib/data/probe_rows/external_sort/keys.ts";
-import { TimeSorter } from "../../../../lib/data/probe_rows/external_sort/sorted_rows.ts";
+import { TimeSorter } from "../../../../lib/data/probe_rows/external_sort/time_sorter.ts";
 import { philox4x32 } from "../../../../lib/base/random.ts";
 import { parseAddress } from "../../../../lib/data/addresses/ip.ts";
 
