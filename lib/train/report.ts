@@ -130,18 +130,10 @@ const SMALL: readonly [name: string, title: string, format: string][] = [
   ["train/padding", "padding", ".1~%"],
 ];
 
-/**
- * The values of a scalar. If there are too many, neighbouring logged steps are averaged.
- *
- * @param records The log, in order.
- */
-export function curveOf(
-  records: readonly MetricsRecord[],
-  name: string,
-  maxPoints: number = MAX_POINTS,
-): CurvePoint[] {
+/** The values of a scalar, in order. If there are too many, neighbouring logged steps are averaged. */
+function curveOf(records: readonly MetricsRecord[], name: string): CurvePoint[] {
   const logged = records.filter((record) => name in record);
-  const perPoint = Math.ceil(logged.length / maxPoints);
+  const perPoint = Math.ceil(logged.length / MAX_POINTS);
   const numPoints = perPoint > 0 ? Math.ceil(logged.length / perPoint) : 0;
   return Array.from({ length: numPoints }, (_, i) => {
     const group = logged.slice(i * perPoint, (i + 1) * perPoint);
