@@ -27,7 +27,6 @@ const OWN = {
   "score --report": /^<!DOCTYPE html>[^]*<meta name="generator" content="ping-llm">\n<title>Scores of /,
   "watch --output": jsonLine("event", "alarm", "time", "since"),
   "watch --metrics": /^# HELP ping_llm_watch_/,
-  "bench changes --output": jsonLine("file", "detections"),
 };
 
 export type OwnOutput = keyof typeof OWN;

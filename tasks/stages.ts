@@ -7,15 +7,6 @@
  */
 import { leavesOf } from "../lib/cli/command.ts";
 import { adaptCommand } from "./adapt.command.ts";
-import {
-  benchGpuCommand,
-  benchKernelsCommand,
-  benchPeersCommand,
-  benchTrainCommand,
-} from "./bench.command.ts";
-import { benchChangesCommand } from "./bench_changes.command.ts";
-import { benchChildCommand, benchLoaderCommand, benchPreprocessCommand } from "./bench_data.command.ts";
-import { benchSurpriseCommand } from "./bench_surprise.command.ts";
 import { compileCommand } from "./compile.command.ts";
 import { completionCommand } from "./completion.command.ts";
 import { demoCommand } from "./demo.command.ts";
@@ -88,24 +79,6 @@ export const STAGES = {
   "export": exportCommand,
   "slurm": slurmCommand,
   "demo": demoCommand,
-  "bench": {
-    name: "bench",
-    summary:
-      "measure the throughput of kernels, training, preprocessing and loading, compared with other programs",
-    reads: "nothing",
-    writes: "the throughput of kernels, training, preprocessing and loading",
-    kinds: {
-      "kernels": benchKernelsCommand,
-      "train": benchTrainCommand,
-      "gpu": benchGpuCommand,
-      "preprocess": benchPreprocessCommand,
-      "loader": benchLoaderCommand,
-      "changes": benchChangesCommand,
-      "surprise": benchSurpriseCommand,
-      "peers": benchPeersCommand,
-      "child": benchChildCommand,
-    },
-  },
   "compile": compileCommand,
   "completion": completionCommand,
 };

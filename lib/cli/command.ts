@@ -36,15 +36,11 @@ interface Needs {
   variables?: readonly string[];
   /** The option with the URL of a host to connect to; with `ifGiven`, only if that other option is given. */
   connects?: { to: string; ifGiven?: string };
-  /** Whether it writes to the system's folder of temporary files. */
-  temporaryFiles?: true;
   /**
    * Whether it accepts connections at `--host` and `--port`, or only unless a switch is set. A text names an
    * option with the address and port; it then accepts connections if that option is given.
    */
   listens?: true | { unless: string } | string;
-  /** Whether it has all permissions of this process. */
-  everything?: true;
 }
 
 /** A command of the program: a stage, or a kind of a {@link Group}. */
@@ -65,8 +61,6 @@ export interface Command<O extends Options = Options> {
   main?: readonly string[];
   /** The arguments without `--`; if absent, none are allowed. */
   positionals?: { value: string; min: number; use?: PathUse; choices?: readonly string[] };
-  /** Whether it takes its arguments unparsed: for the program's internal use. */
-  isRaw?: true;
   needs?: Needs;
   /** The name of its module in tasks/ if it differs from the command's name. */
   module?: string;
@@ -122,12 +116,11 @@ export function leavesOf(commands: Record<string, Command | Group>): Command[] {
 
 /** Parses the arguments after a command's name. @throws {UsageError} If they are wrong. */
 export function parseArguments<O extends Options>(
-  { name, options, positionals: wanted, isRaw }: Command<O>,
+  { name, options, positionals: wanted }: Command<O>,
   args: readonly string[],
 ): { values: Values<O>; positionals: string[] } {
-  const split = splitArguments(isRaw ? [] : args, options);
+  const split = splitArguments(args, options);
   const values = convertArguments(split, options);
-  if (isRaw) return { values, positionals: [...args] };
   const { positionals } = split;
   if (!wanted && positionals.length > 0) {
     throw new UsageError(`Cannot use argument ${positionals[0]}: ${name} takes options only; see --help`);
@@ -176,7 +169,7 @@ export function helpOf(
     return [...purpose, "", ...listOf(command.kinds, width), "", `${name} KIND --help describes each.`]
       .join("\n");
   }
-  const { details, reads, writes, example, options, positionals, isRaw } = command;
+  const { details, reads, writes, example, options, positionals } = command;
   const call = `deno task ${name}`;
   const shown = isWhole ? options : mainOptionsOf(command);
   const numShown = Object.keys(shown).length;
@@ -190,11 +183,9 @@ export function helpOf(
       : []),
     `Usage: ${call}${positionals ? ` ${positionals.value}` : ""} [options]`,
     "",
-    ...(isRaw || numShown === 0 ? [] : [...describeOptions(shown, width), ""]),
+    ...(numShown === 0 ? [] : [...describeOptions(shown, width), ""]),
     `Example: ${call} ${example}`,
-    ...(isRaw || isWhole
-      ? []
-      : ["", `${call} --help --all lists all ${Object.keys(options).length} options.`]),
+    ...(isWhole ? [] : ["", `${call} --help --all lists all ${Object.keys(options).length} options.`]),
   ].join("\n");
 }
 

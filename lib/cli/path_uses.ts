@@ -27,8 +27,6 @@ export interface PathUse {
    * in one of them. {@link accessTo} allows more to be read.
    */
   kept?(values: readonly string[], output: string): string[];
-  /** The path to use if the option is not given and has no default. */
-  elsewhere?(): string;
 }
 
 /** For more files than this, their folders are allowed: each access is compared with all allowed paths. */
@@ -136,15 +134,6 @@ export const outputFolder: PathUse = {
   role: "output",
   accessTo: (paths) => ({ read: paths, write: paths }),
 };
-
-export function temporaryFolder(): string {
-  const folder = Deno.makeTempDirSync();
-  Deno.removeSync(folder);
-  return `${folder}/..`;
-}
-
-/** A folder to write, by default the folder of temporary files. */
-export const workFolder: PathUse = { ...outputFolder, elsewhere: temporaryFolder };
 
 /**
  * A file to write. It is made in `.NAME.work/` in the same folder.

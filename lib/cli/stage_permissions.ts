@@ -11,7 +11,7 @@ import { urlHost } from "../base/text.ts";
 import { type Command, type Group, leavesOf } from "./command.ts";
 import { splitArguments } from "./options.ts";
 import { REGISTRY_HOST } from "./own_program.ts";
-import { accessOf, type PathUse, temporaryFolder, workFolder } from "./path_uses.ts";
+import { accessOf, type PathUse } from "./path_uses.ts";
 
 /** The folders of code that a stage's threads load with the stage's permissions, if the code is in files. */
 const CODE = ["../", "../../deno.json"].map((path) => new URL(path, import.meta.url));
@@ -25,7 +25,6 @@ const DAWN = new URL("../tensor/dawn", import.meta.url);
  */
 export function permissionsOf(command: Command, args: readonly string[]): Deno.PermissionOptions {
   const {
-    everything,
     files = () => [],
     trains,
     deno,
@@ -34,7 +33,6 @@ export function permissionsOf(command: Command, args: readonly string[]): Deno.P
     variables = [],
     ...needs
   } = command.needs ?? {};
-  if (everything) return "inherit";
   const isGranted = (wanted: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(wanted).state === "granted";
   const accesses = namedPaths(command, args).map(({ use, values }) => accessOf(use, values));
@@ -109,8 +107,7 @@ export function refuseOutputs(command: Command, args: readonly string[]): void {
   ));
   const places = new Set<string>();
   for (const { use, values } of named) {
-    // Files made in a folder of temporary files have unique names.
-    if (use.role === "input" || use === workFolder) continue;
+    if (use.role === "input") continue;
     for (const output of values) {
       const place = realPath(output);
       if (SYSTEM.test(place)) {
@@ -162,18 +159,17 @@ function isAddress(place: string): boolean {
 }
 
 function namedPaths(
-  { options, positionals, isRaw, needs }: Command,
+  { options, positionals }: Command,
   args: readonly string[],
 ): { use: PathUse; values: readonly string[] }[] {
-  const { texts, positionals: others } = splitArguments(isRaw ? [] : args, options);
+  const { texts, positionals: others } = splitArguments(args, options);
   const paths = Object.entries(options).flatMap(([name, { use, default: usual }]) => {
     if (!use) return [];
     // The default of an input is a preset instead of a path.
-    const other = use.role === "output" ? usual ?? use.elsewhere?.() : undefined;
+    const other = use.role === "output" ? usual : undefined;
     const values: string[] = texts[name].length === 0 && other !== undefined ? [other] : texts[name];
     return [{ use, values }];
   });
   if (positionals?.use) paths.push({ use: positionals.use, values: others });
-  if (needs?.temporaryFiles) paths.push({ use: workFolder, values: [temporaryFolder()] });
   return paths;
 }

@@ -238,12 +238,12 @@ export class ModelDecoders {
  *
  * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20
  * tokens per 2 s of processor time: 144 to 175 with 512 to 8,192 rows, differences within noise; 100 one at a
- * time, since 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, tested by `bench gpu`.
+ * time, since 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, tested by `bench:gpu`.
  */
-export const MAX_ROWS = 8192;
+const MAX_ROWS = 8192;
 
 /** Maximum number of rows that continue prompts at once; more are no faster, see MAX_ROWS. */
-export const MAX_CONTINUATIONS = 1024;
+const MAX_CONTINUATIONS = 1024;
 
 /** Maximum number of tokens appended to a prompt: those of the longest measurement after its first token. */
 function maxContinuationTokens(config: ModelConfig): number {

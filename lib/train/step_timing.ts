@@ -35,12 +35,12 @@ interface StepTimes {
  *
  * @param plan The run to time.
  * @param options `seconds`: how long to measure; at least one step is measured. `profile`: whether to
- *   profile. `onMicroBatch` is called after each micro-batch. `gpu`: how the device is opened.
+ *   profile. `gpu`: how the device is opened.
  * @throws {UserError} If there is no WebGPU adapter or the model does not fit it.
  */
 export async function timeSteps(
   plan: RunPlan,
-  options: { seconds: number; profile?: boolean; onMicroBatch?: () => void; gpu?: GpuOptions },
+  options: { seconds: number; profile?: boolean; gpu?: GpuOptions },
 ): Promise<StepTimes> {
   const { config, extent, microBatchesPerStep, tokensPerStep } = plan;
   const openMs = performance.now();
@@ -55,10 +55,7 @@ export async function timeSteps(
   const batch = denseBatch(extent.batchSize, extent.sequenceLength, addresses);
   const submitStep = () => {
     model.zeroGradients();
-    for (let i = 0; i < microBatchesPerStep; i++) {
-      model.accumulate(batch, 1 / tokensPerStep);
-      options.onMicroBatch?.();
-    }
+    for (let i = 0; i < microBatchesPerStep; i++) model.accumulate(batch, 1 / tokensPerStep);
     optimizer.step(0);
   };
   const meanStepS = async (numSteps: number) => {

@@ -35,7 +35,6 @@ Deno.test("no other code in lib/ and tasks/ prints to the user", () => {
     /^lib\/serve\/page\//,
     /^lib\/serve\/site\/(?:npm_package|bundle)\.ts$/,
     /^lib\/serve\/mcp\.ts$/,
-    /^lib\/cli\/bench\/peers_jax\.ts$/,
   ];
   // These print what printable() returns, or a fixed text.
   const passing = [

@@ -74,11 +74,6 @@ serve --checkpoint run --mcp | TRAINED eval/report.json
 slurm --input in/b.parquet --config link.parquet --output dir | in/a.parquet in/b.parquet link.parquet dir/report.json | DIR | sbatch
 demo --input in/b.parquet --output dir | in/b.parquet dir/report.json | DIR | memory
 demo --fetch 1001 --start 2020-01-01 --output dir --url=http://127.0.0.1:8080 | dir/report.json | DIR | served memory
-bench kernels --compare in/b.parquet | in/b.parquet
-bench train --config in/b.parquet | in/b.parquet
-bench changes --input in/b.parquet --output out/f.parquet | in/b.parquet out/ | FILE
-bench gpu --output dir --config in/b.parquet | in/b.parquet dir/report.json | DIR | deno
-bench loader --folder dir | dir/report.json | DIR | deno
 compile --output out/f.parquet | out/ | FILE | deno
 completion bash
 query rtt --help
@@ -204,15 +199,6 @@ Deno.test("many named files are permitted through their folder", () => {
   const { command, rest } = commandOf(["shard", "--input", ...files, "--output", folder.at("out")]);
   const { read } = permissionsOf(command, rest) as { read: string[] };
   assert(read.includes(folder.path) && read.length < 20, `${read.length} paths`);
-});
-
-Deno.test("a bench without --folder may write only to the system's temporary folder", () => {
-  using folder = new TemporaryFolder();
-  const temporary = dirname(folder.path);
-  for (const kind of ["peers", "loader", "preprocess"]) {
-    const { command, rest } = commandOf(["bench", kind]);
-    assertEquals((permissionsOf(command, rest) as { write: string[] }).write, [temporary], kind);
-  }
 });
 
 Deno.test("an output that is a link grants access to its target, existing or not", () => {

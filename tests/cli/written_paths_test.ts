@@ -2,7 +2,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { kebab } from "../../lib/cli/options.ts";
 import { leavesOf } from "../../lib/cli/command.ts";
-import { workFolder } from "../../lib/cli/path_uses.ts";
 import { refuseOutputs } from "../../lib/cli/stage_permissions.ts";
 import { UsageError, UserError } from "../../lib/base/errors.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
@@ -53,8 +52,6 @@ const TABLE: Record<string, string> = {
   "export --output": "--checkpoint ./run",
   "slurm --output": "--input ./in.parquet",
   "demo --output": "--input ./in.parquet",
-  "bench gpu --output": "--scale small",
-  "bench changes --output": "--input ./series.csv",
   "compile --output": "--form launcher",
 };
 /** File extensions that determine the format. */
@@ -96,14 +93,12 @@ Deno.test.beforeAll(async () => {
   Deno.writeTextFileSync(at("pings.jsonl"), lines.join(""));
   Deno.writeTextFileSync(at("queries.jsonl"), '{"src":"192.0.2.1","dst":"198.51.100.7"}\n');
   Deno.writeTextFileSync(at("nodes.txt"), "192.0.2.1\n198.51.100.7\n");
-  const rows = lines.map((_, i) => `${i};${i > 60 ? 58 : 20};${Number(i === 61)}\n`);
-  Deno.writeTextFileSync(at("series.csv"), `epoch;rtt;cp\n${rows.join("")}`);
 });
 Deno.test.afterAll(() => folder[Symbol.dispose]());
 
-Deno.test("the table lists every option that names an output path, except temporary folders", () => {
+Deno.test("the table lists every option that names an output path", () => {
   const named = leavesOf(STAGES).flatMap(({ name, options }) =>
-    Object.entries(options).filter(([, { use }]) => use?.role === "output" && use !== workFolder)
+    Object.entries(options).filter(([, { use }]) => use?.role === "output")
       .map(([option]) => `${name} --${kebab(option)}`)
   );
   assertEquals(Object.keys(TABLE).sort(), named.sort());

@@ -51,8 +51,7 @@ function notesOf({ device }: Gpu): string[] {
   return notes;
 }
 
-// A process that ends while lavapipe's threads are working aborts. `bench gpu` measures that
-// `onSubmittedWorkDone()` waits on Deno.
+// A process that ends while lavapipe's threads are working aborts. On Deno `onSubmittedWorkDone()` waits.
 const endThread = () => globalThis.dispatchEvent(new Event("unload"));
 for (
   const [how, end] of [

@@ -103,7 +103,7 @@ Deno.test("only stages that can use Dawn may load its library", async () => {
     import { permissionsOf } from ${lib("../cli/stage_permissions.ts")};
     import { chooseCommand } from ${lib("../cli/command.ts")};
     import { STAGES } from ${lib("../../tasks/stages.ts")};
-    for (const line of ["train", "score", "score --engine deno", "bench kernels", "import", "watch"]) {
+    for (const line of ["train", "score", "score --engine deno", "import", "watch"]) {
       const { command, rest } = chooseCommand(STAGES, line.split(" "));
       console.log(line + ":", String(permissionsOf(command, rest).ffi));
     }`;
@@ -118,7 +118,6 @@ Deno.test("only stages that can use Dawn may load its library", async () => {
       `train: ${loads}`,
       `score: ${loads}`,
       "score --engine deno: false",
-      `bench kernels: ${loads}`,
       "import: false",
       "watch: false",
     ], stderr);

@@ -36,14 +36,6 @@ export function contentsOf(blocks: readonly Block[]): string {
   }</ul></nav>`;
 }
 
-/** A list of texts, each after a mark for good or bad. */
-export function listOf(items: readonly { text: string; mark?: string; kind?: CellKind }[]): string {
-  const lines = items.map(({ text, mark, kind = "same" }) =>
-    `<li>${mark ? `<span class="${kind}">${escapeHtml(mark)}</span> ` : ""}${escapeHtml(text)}</li>`
-  );
-  return `<ul>\n${lines.join("\n")}\n</ul>`;
-}
-
 /** The alignment of a table: numbers are right-aligned, texts left-aligned. */
 type TableKind = "texts" | "numbers" | "compared";
 type CellKind = "wins" | "loses" | "same";

@@ -102,8 +102,8 @@ export function completionScript(
 function optionRows(notation: Notation, commands: readonly Command[], presets: readonly string[]): string[] {
   const found = new Map<string, { name: string; commands: string[] }[]>();
   const numOf = new Map<string, number>();
-  for (const { name: command, options, isRaw } of commands) {
-    for (const [key, option] of Object.entries(isRaw ? {} : options)) {
+  for (const { name: command, options } of commands) {
+    for (const [key, option] of Object.entries(options)) {
       if (option.arity === "switch") continue;
       const name = kebab(key);
       const takes = setters(notation, valuesOf(option, presets)).join("\n");
@@ -128,9 +128,7 @@ function optionRows(notation: Notation, commands: readonly Command[], presets: r
 /** What follows each command, each group and the program's name. */
 function commandRows(notation: Notation, commands: Record<string, Command | Group>): string[] {
   const ofList = (list: Record<string, Command | Group>, options: Word[]): WordsOfCommand => ({
-    words: Object.entries(list).filter(([, each]) => !("isRaw" in each)).map(([name, { summary }]) =>
-      [name, shorten(summary)] as const
-    ),
+    words: Object.entries(list).map(([name, { summary }]) => [name, shorten(summary)] as const),
     kind: "",
     options: [["--help", "print a help text"], ...options],
   });
@@ -139,9 +137,7 @@ function commandRows(notation: Notation, commands: Record<string, Command | Grou
     ...Object.values(commands).flatMap((each): [string, WordsOfCommand][] =>
       "kinds" in each ? [[each.name, ofList(each.kinds, [])]] : []
     ),
-    ...leavesOf(commands).filter(({ isRaw }) => !isRaw).map(
-      (command): [string, WordsOfCommand] => [command.name, wordsOf(command)],
-    ),
+    ...leavesOf(commands).map((command): [string, WordsOfCommand] => [command.name, wordsOf(command)]),
   ];
   return rows.map(([name, words]) => notation.row([notation.pattern(name)], setters(notation, words)));
 }

@@ -60,8 +60,8 @@ const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 
 const TILED_64: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 64 }, tile: 64, tileK: 16 };
 const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 }, tile: 128, tileK: 16 };
 
-/** How many tiles of 128 x 128 fill a GPU. With fewer, an H100 is faster with 64 x 64 (`bench gpu`). */
-export const ENOUGH_TILES = 256;
+/** How many tiles of 128 x 128 fill a GPU. With fewer, an H100 is faster with 64 x 64. */
+const ENOUGH_TILES = 256;
 
 /** The number of the epilogue C = AB in the kernels. */
 const STORE = 0;
@@ -121,17 +121,12 @@ export function gemmVariant(
   return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
 }
 
-export interface SplitRule {
-  /** How many workgroups fill a GPU. */
-  readonly enoughWorkgroups: number;
-  /** The smallest number of steps of k in a split. */
-  readonly minSplitK: number;
-  /** The largest number of splits: each writes and reads a separate C. */
-  readonly maxSplits: number;
-}
-
-/** The best on an H100 for the presets' gradients (`bench gpu`): 1.03 times the time of the best splits. */
-export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 2048, minSplitK: 64, maxSplits: 16 };
+/**
+ * How many workgroups fill a GPU, the smallest number of steps of k in a split, and the largest number of
+ * splits, each of which writes and reads a separate C: the best on an H100 for the presets' gradients, with
+ * 1.03 times the time of the best splits.
+ */
+const [ENOUGH_WORKGROUPS, MIN_SPLIT_K, MAX_SPLITS] = [2048, 64, 16];
 
 /**
  * The number of splits of the steps of k, each summed by separate workgroups. Gradients of small weights need
@@ -155,14 +150,14 @@ function stepsOfSplit(k: number, splits: number, tileK: number): number {
   return Math.ceil(k / splits / tileK) * tileK;
 }
 
-/** The splits of a product by a rule, for adapters and kinds that support splits. */
-export function splitsOf(
-  { m, n, k }: Pick<GemmShape, "m" | "n" | "k">,
-  { enoughWorkgroups, minSplitK, maxSplits }: SplitRule = SPLIT_RULE,
-): number {
+/** The splits of a product, for adapters and kinds that support splits. */
+function splitsOf({ m, n, k }: GemmShape): number {
   // In units of the smaller tile in any case: products with larger tiles have enough tiles and steps.
   const numTiles = Math.ceil(m / TILED_64.tile) * Math.ceil(n / TILED_64.tile);
-  return Math.max(1, Math.min(Math.floor(enoughWorkgroups / numTiles), Math.floor(k / minSplitK), maxSplits));
+  return Math.max(
+    1,
+    Math.min(Math.floor(ENOUGH_WORKGROUPS / numTiles), Math.floor(k / MIN_SPLIT_K), MAX_SPLITS),
+  );
 }
 
 /**

@@ -7,6 +7,9 @@ import {
   DEFAULT_CHANGE_OPTIONS,
 } from "../../../lib/query/changes/change_detector.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
+import { medianOf } from "../../../lib/base/sample_statistics.ts";
+import { exists } from "../../../lib/io/files/inputs.ts";
+import { changesOf as changesIn, listSeries, medianAgreement, readSeries } from "../../bench/changes.ts";
 
 /** RTTs around levels given as `[number of rows, level]`, with a standard deviation of 0.1 ms. */
 function seriesOf(...segments: [number, number][]): number[] {
@@ -117,4 +120,30 @@ Deno.test("any series yields distinct changes in order, within its rows", () => 
     assert(rows.every((row) => row > 0 && row < rttsMs.length));
     assert(changes.every(({ evidence }) => !Number.isNaN(evidence)));
   }));
+});
+
+Deno.test("most changes marked by people are detected", async () => {
+  const { agreement } = changesIn(await readSeries("tests/data/changes/17783.csv.gz"), {});
+  assert(agreement && agreement.f2 >= 0.85);
+});
+
+/** The visible half of the marked series, next to the repository. */
+const SHOWN = "../shared/data/changes";
+const isShown = exists(SHOWN);
+if (!isShown) console.warn(`${SHOWN} is missing: the agreement with people is not tested on all series`);
+
+Deno.test({
+  name: "the median reporting delay on the shown series is 5 rows, without loss of agreement",
+  ignore: !isShown,
+  async fn() {
+    const series = await Promise.all(listSeries([SHOWN]).map(readSeries));
+    const [changes, late] = [5, DEFAULT_CHANGE_OPTIONS.maxDelay].map((delay) =>
+      series.map((each) => changesIn(each, { delay }))
+    );
+    const [f2, f2Late] = [changes, late].map((found) => medianAgreement(found)?.f2 ?? NaN);
+    assertEquals(changes.filter(({ agreement }) => agreement).length, 25);
+    assert(f2 >= 0.83 && f2 >= f2Late);
+    const delays = changes.flatMap(({ delays }) => delays);
+    assertEquals([DEFAULT_CHANGE_OPTIONS.delay, medianOf(delays)], [5, 5]);
+  },
 });

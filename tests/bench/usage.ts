@@ -1,17 +1,10 @@
-/**
- * The time, processor time and memory that work takes in this process.
- *
- * Processor time includes the threads of workers and native libraries. It does not depend on other programs,
- * so it can be compared on a shared machine. Peak resident memory is that of the whole process, so measure
- * one piece of work per process.
- *
- * @module
- */
+/** The time, processor time of all threads and peak memory that work takes in this process. @module */
 import process from "node:process";
-import { PeakMemory } from "../../io/threads/peak_memory.ts";
+import { PeakMemory } from "../../lib/io/threads/peak_memory.ts";
 
 export interface Times {
   seconds: number;
+  /** Other programs do not affect it. */
   cpuSeconds: number;
 }
 

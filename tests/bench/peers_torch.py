@@ -1,6 +1,6 @@
 """PyTorch training the same model, for comparison: started by peers.ts.
 
-Reads requests from standard input, a PeerRequest (peers_jax.ts) as JSON a line, and answers each with one line. The
+Prints its device, then answers each request (a PeerRequest of peers_jax.ts as a line of JSON) with one line. The
 arguments: `eager` or `compiled` (torch.compile), `f32` or `bf16`, `cpu` or `cuda`. In f32 products are true f32, not
 TF32. In bf16 autocast rounds the operands of products and attention, as Muon's iteration does; parameters are f32.
 """
@@ -174,13 +174,12 @@ def start():
 
 
 training = None
+print(json.dumps(start()), flush=True)
 for line in sys.stdin:
     request = json.loads(line)
     answer = {}
-    if request["kind"] == "start":
-        answer = start()
-    elif request["kind"] == "model":
+    if "model" in request:
         training = Training(request["model"])
-    elif request["kind"] == "steps":
+    else:
         answer = training.steps(request["numbers"])
     print(json.dumps(answer), flush=True)
