@@ -19,7 +19,6 @@ import {
   stepOfName,
 } from "../io/files/checkpoint_folder.ts";
 import { exists, readText } from "../io/files/inputs.ts";
-import { WORK } from "../io/files/array_task.ts";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import {
@@ -182,9 +181,7 @@ function orReplacing<T>(path: string, read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof UserError) {
-      const run = runOfCheckpoint(path) ?? path;
-      refuseSetAside(run);
-      readManifests(run);
+      readManifests(runOfCheckpoint(path) ?? path);
     }
     throw error;
   }
@@ -194,20 +191,6 @@ function loadFrom<T>(path: string, read: (folder: string) => T, options: ReadOpt
   const { folders, isSingle } = candidates(path);
   if (folders.length === 0) throw noCheckpoint(path);
   return isSingle ? read(folders[0]) : firstWhole(folders, read, options.onNote);
-}
-
-/**
- * Refuses a run that an earlier version moved aside to start over, but did not finish.
- *
- * @throws {UserError} If there is such a run.
- */
-export function refuseSetAside(run: string): void {
-  const found = ["replaced", "moving"].map((name) => join(run, WORK, name)).find(exists);
-  if (found === undefined) return;
-  throw new UserError(
-    `Cannot use ${run}: an earlier version of train did not finish starting over; move the contents of ${found} back to ` +
-      `${run}, or delete that folder`,
-  );
 }
 
 /** Says what is at a path instead of a checkpoint. */

@@ -16,7 +16,7 @@ import { exists } from "../io/files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../io/files/manifest.ts";
 import { OutputLock } from "../io/files/output_lock.ts";
 import { NEXT, WORK } from "../io/files/array_task.ts";
-import { checkpointPaths, refuseSetAside, removeWhole } from "./checkpoint.ts";
+import { checkpointPaths, removeWhole } from "./checkpoint.ts";
 import { EVENT_FILE, openEvents } from "./event_log.ts";
 import type { RunPlaces } from "./run_places.ts";
 import { openMetrics, type ScalarLog } from "./metrics.ts";
@@ -58,7 +58,6 @@ export class RunFolder {
    * @throws {UserError} If it contains something else, or another process is training in it.
    */
   static open(path: string): RunFolder {
-    refuseSetAside(path);
     checkOwn(path);
     const folder = new RunFolder(path, OutputLock.acquire(join(path, WORK), { output: path, stage: STAGE }));
     try {

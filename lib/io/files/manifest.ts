@@ -28,7 +28,7 @@ const outputSchema: z.ZodType<ManifestOutput> = z.object({
   path: nameSchema,
   sizeBytes: z.number(),
   sha256: z.string(),
-  endsSha256: z.string().optional(),
+  endsSha256: z.string(),
   counts: z.record(z.string(), z.number()).optional(),
 });
 
@@ -57,8 +57,8 @@ export interface ManifestOutput {
   path: string;
   sizeBytes: number;
   sha256: string;
-  /** From {@link hashOfEnds}; absent in manifests of older versions. */
-  endsSha256?: string | undefined;
+  /** From {@link hashOfEnds}. */
+  endsSha256: string;
   counts?: Record<string, number> | undefined;
 }
 

@@ -333,8 +333,7 @@ export class Output implements Disposable {
     if (isSize(join(this.folder, path))) return true;
     const file = join(this.#place.root, path);
     // A file to be replaced may have the same size as its replacement.
-    const isSame = () =>
-      this.manifest.complete || endsSha256 === undefined || hashOfEnds(file) === endsSha256;
+    const isSame = () => this.manifest.complete || hashOfEnds(file) === endsSha256;
     return isPublished && isSize(file) && isSame();
   }
 

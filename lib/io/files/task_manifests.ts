@@ -34,7 +34,6 @@ export interface TaskManifest {
 export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
   let inputs: Manifest["inputs"] = [];
   return listTasks(folder).flatMap((task) => {
-    readBegun(join(folder, workName(task))); // rejects what an earlier version left
     const manifest = readManifest(join(folder, manifestName(task)));
     if (!manifest) return [];
     if (manifest.replaces) {
@@ -98,20 +97,9 @@ export function firstManifest(folder: string): Manifest | undefined {
   return undefined;
 }
 
-/**
- * The manifest of the work so far in a work folder, if work has begun.
- *
- * @throws {UserError} If an earlier version of the program, which marked finished work there, ended while
- *   moving the outputs to their final paths.
- * @throws {FormatError} If it is damaged.
- */
+/** The manifest of the work so far in a work folder, if work has begun. @throws {FormatError} If damaged. */
 export function readBegun(work: string): Manifest | undefined {
-  const begun = readManifest(join(work, manifestName(ONLY_TASK)));
-  if (!begun?.complete) return begun;
-  throw new UserError(
-    `Cannot use ${work}: an earlier version of ${begun.stage} did not finish moving its files from there; run it ` +
-      "again with that version, or delete this folder and the output",
-  );
+  return readManifest(join(work, manifestName(ONLY_TASK)));
 }
 
 /** The tasks that have begun or are done; empty if the path is not a folder. */

@@ -104,7 +104,7 @@ for (const [name, work] of Object.entries(WORKS)) {
 Deno.test("names in a manifest that lead out of its folder are rejected, and links are not followed", async (t) => {
   const forge = (path: string, name: string, sizeBytes = 4) => {
     const manifest = { stage: "probe-rows", version: "1", inputs: [], options: {}, counts: {}, rejected: {} };
-    const outputs = [{ path: name, sizeBytes, sha256: "" }];
+    const outputs = [{ path: name, sizeBytes, sha256: "", endsSha256: "" }];
     Deno.writeTextFileSync(path, JSON.stringify({ ...manifest, outputs, complete: true }));
   };
   const foreign = { "precious": "mine" };

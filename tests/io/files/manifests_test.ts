@@ -77,6 +77,12 @@ Deno.test("requireFinished() names the task that is missing, unfinished or of an
   assertEquals(requireFinished(folder.path), []);
   begin(folder.at("whole"), { index: 1, count: 1 });
   assertThrows(() => requireFinished(folder.at("whole")), UserError, "the run that writes it did not finish");
+  writeManifest(folder.at("whole/manifest.json"), { ...start(), replaces: ["old"] });
+  assertThrows(
+    () => requireFinished(folder.at("whole")),
+    UserError,
+    "did not finish moving its files there, expected those of one run; run `shard` again with the same options",
+  );
   Deno.removeSync(folder.at("whole"), { recursive: true });
   const tasks = [1, 2, 3, 4].map((index): ArrayTask => ({ index, count: 4 }));
   finish(folder.path, tasks[0]);

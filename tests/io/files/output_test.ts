@@ -1,7 +1,6 @@
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../../lib/base/errors.ts";
-import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { Output } from "../../../lib/io/files/output.ts";
 import { contentOf, TemporaryFolder } from "./temporary_folder.ts";
@@ -111,29 +110,6 @@ Deno.test("Output never touches a foreign folder, or a foreign file where an out
   assertThrows(() => output.publish(), UserError, "shard did not write exists already");
   assertEquals(Deno.readTextFileSync(join(path, "d")), "mine");
   assertEquals(Deno.readTextFileSync(join(path, "train/a")), "old a");
-});
-
-Deno.test("Output and readers refuse a folder that an earlier version did not finish moving", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.at("out");
-  await finish(Output.openFolder(path, startOf()), OLD);
-  {
-    using output = Output.openFolder(path, startOf({ rows: 2, overwrite: true }));
-    await write(output, NEW);
-    output.manifest.complete = true;
-    output.save();
-  }
-  // Like that version, which first moved the manifest of the replaced files.
-  Deno.renameSync(join(path, "manifest.json"), join(path, ".work", "replaced.json"));
-  const before = filesIn(path);
-  const refused = "earlier version of shard did not finish moving";
-  for (const rows of [1, 2, 3]) {
-    assertThrows(() => Output.openFolder(path, startOf({ rows, overwrite: true })), UserError, refused);
-  }
-  for (const named of [path, join(path, "train"), join(path, "train", "a")]) {
-    await assertRejects(() => checkOutputs([named]), UserError, refused);
-  }
-  assertEquals(filesIn(path), before);
 });
 
 Deno.test("Output recreates missing outputs and keeps the others", async () => {
