@@ -51,8 +51,8 @@ export interface EvalRun {
   isEveryContext: boolean;
   /** The GPU or software driver. */
   adapter: string;
-  /** The WebGPU implementation; absent from reports of older versions. */
-  engine?: EngineName;
+  /** The WebGPU implementation. */
+  engine: EngineName;
   seconds: number;
 }
 

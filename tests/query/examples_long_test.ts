@@ -24,7 +24,7 @@ const PRINTED = /^[\d.e+-]+( [\d.e+-]+)+$|^([\d.e+-]+ )?[\da-f.:]+(\/\d+)?( [\d.
 /** Writes the files that examples read in addition to the model. */
 async function writeInputs(folder: string): Promise<void> {
   const { sha256 } = loadCheckpoint(join(folder, "runs/demo/train")).state.files.model;
-  const run = { checkpoint: "run", step: 3, modelSha256: sha256 };
+  const run = { checkpoint: "run", step: 3, modelSha256: sha256, isPooled: false };
   Deno.mkdirSync(join(folder, "runs/demo/eval"));
   Deno.writeTextFileSync(
     join(folder, "runs/demo/eval/report.json"),

@@ -290,7 +290,7 @@ function runPart(run: EvalRun): Block[] {
       : `one of ${contexts} context measurements for each measurement, in rotation`,
     "seed": String(run.seed),
     "time": `${formatSeconds(run.seconds)} on ${run.adapter}`,
-    ...(run.engine && { "engine": run.engine }),
+    "engine": run.engine,
     "software": `ping-llm ${run.version}`,
   };
   return [element("h2", "About this run"), tableOf(["", ""], Object.entries(facts))];
@@ -299,7 +299,7 @@ function runPart(run: EvalRun): Block[] {
 const METRICS = ["medianAbsoluteMs", "crpsMs"] as const satisfies readonly ComparedMetric[];
 
 function placePart(
-  { numMeasurements, numPlaced, groups, floors = [], alignments }: PlaceSection,
+  { numMeasurements, numPlaced, groups, floors, alignments }: PlaceSection,
 ): Block[] {
   const headings = [
     ...METRICS.map((metric) => METRIC_NAMES[metric]),

@@ -126,8 +126,7 @@ export interface PlaceSection {
   numMeasurements: number;
   numPlaced: number;
   groups: PlaceGroup[];
-  /** Absent from reports of older versions. */
-  floors?: FloorEffect[];
+  floors: FloorEffect[];
   alignments: PlaceAlignment[];
 }
 
@@ -317,7 +316,7 @@ export function alignmentsOf(
   embeddings.load(weights);
   const { coordinates } = embeddings;
   const table = tensorOf(weights, "address_embed.weight", "F32");
-  const addresses = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
+  const addresses = Array.from(trainingData.known.addresses(), ({ bytes }) => bytes);
   return (Object.keys(ALIGNED) as (keyof typeof ALIGNED)[]).flatMap((of) => {
     const places = new Map<number, KnownPlace>();
     for (const address of addresses) {

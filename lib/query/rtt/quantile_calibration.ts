@@ -33,7 +33,7 @@ interface ReportedModel {
   /** SHA-256 of the checkpoint's weights. */
   readonly sha256: string;
   /** Whether the evaluation used the model's pool; undefined if the report does not say. */
-  readonly isPooled: boolean | undefined;
+  readonly isPooled: boolean;
 }
 
 /** Identifies a checkpoint. */
@@ -71,7 +71,7 @@ export class QuantileCalibration {
   /**
    * Reads the calibration in an evaluation's `report.json`. @param path Path of the file, for error messages.
    *
-   * @throws {FormatError} If there is none, its numbers are not an R, or it does not name its model.
+   * @throws {FormatError} If there is none, or its numbers are not an R.
    */
   static parse(text: string, path: string): QuantileCalibration {
     const { calibration: { shares }, run } = parseReport(text, path);
@@ -88,8 +88,7 @@ export class QuantileCalibration {
   /**
    * Checks that it is for the given model. A calibration that was not read from a report fits any model.
    *
-   * @param isPooled Whether the model's pool is used. Older reports do not say; they are for the network
-   *   alone.
+   * @param isPooled Whether the model's pool is used.
    * @throws {FormatError} If the report is for other weights, or differs in whether the pool is used.
    */
   requireOf({ directory, state }: CheckpointIdentity, isPooled: boolean): void {
@@ -97,7 +96,7 @@ export class QuantileCalibration {
     const { sha256 } = state.files.model;
     const { path, checkpoint, step } = this.#model;
     if (this.#model.sha256 === sha256) {
-      if ((this.#model.isPooled ?? false) === isPooled) return;
+      if (this.#model.isPooled === isPooled) return;
       const [found, wanted] = isPooled
         ? ["the network alone", "the pool"]
         : ["the pool", "the network alone"];
@@ -160,7 +159,7 @@ const reportSchema = z.object({
     checkpoint: z.string(),
     step: z.int(),
     modelSha256: z.string(),
-    isPooled: z.boolean().optional(),
+    isPooled: z.boolean(),
   }),
   calibration: z.object({ shares: z.array(z.number()) }),
 });
@@ -169,13 +168,10 @@ function parseReport(text: string, path: string): z.infer<typeof reportSchema> {
   try {
     return reportSchema.parse(JSON.parse(text));
   } catch (cause) {
-    const isUnnamed = cause instanceof z.ZodError && cause.issues.every(({ path: [key] }) => key === "run");
-    const found = isUnnamed ? "it does not name its model" : "it contains no calibration";
-    const wanted = "expected the report.json of an eval whose data has a validation split";
-    throw new FormatError(`${found}, ${wanted}; run eval${isUnnamed ? " again with --overwrite" : ""}`, {
-      path,
-      cause,
-    });
+    throw new FormatError(
+      "it contains no calibration, expected the report.json of an eval whose data has a validation split; run eval",
+      { path, cause },
+    );
   }
 }
 

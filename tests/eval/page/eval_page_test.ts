@@ -34,6 +34,7 @@ const RUN: EvalRun = {
   modelFingerprint: "d",
   modelSha256: "e",
   isPooled: false,
+  engine: "deno",
   history: "all",
   seed: 0,
   numHeldOut: 100,
