@@ -57,8 +57,10 @@ export const demoStage = defineStage(demoCommand, async (options, context) => {
   const identity = {
     input,
     synthetic,
-    ...(fetch !== undefined && { fetch, start, stop }),
-    ...(geo.length > 0 && { geo }),
+    fetch,
+    start,
+    stop,
+    geo,
     minutes,
     steps,
     seed,

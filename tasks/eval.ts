@@ -278,7 +278,7 @@ function openChainOf(inputs: readonly string[], options: EvalOptions, context: S
     maxTime,
     checkpoint,
     seed,
-    ...(geo.length > 0 && { geo }),
+    geo,
   };
   const state = openChain(folder, dependsOn, options.overwrite);
   const isReplacing = options.overwrite || (state.replaces ?? false);

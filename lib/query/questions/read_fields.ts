@@ -10,9 +10,6 @@ import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { readRtt, USUAL_READING } from "../../data/formats/format.ts";
 import { shown } from "../rtt/rtt_question.ts";
 
-/** Names of fields before version 0.2. */
-const OLD_NAMES: Readonly<Record<string, string>> = { src_addr: "src", dst_addr: "dst", timestamp: "time" };
-
 /**
  * Validates a request and converts its values to the types of a schema.
  *
@@ -28,10 +25,8 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
 
 /**
  * Converts a value to the types of its schema, recursively: null means that an optional field is absent, as
- * does an empty text other than an endpoint; text becomes a number or a list if one is expected, and -1 or a word for no reply in place of an
- * RTT becomes null.
- *
- * @throws {UserError} If a field has its name from before version 0.2.
+ * does an empty text other than an endpoint; text becomes a number or a list if one is expected, and -1 or a
+ * word for no reply in place of an RTT becomes null.
  */
 export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
   const inner = unwrapped(schema);
@@ -43,9 +38,6 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
   }
   if (!(schema instanceof z.ZodObject) || !isObject(given)) return given;
   const fields = Object.entries(given).flatMap(([name, each]) => {
-    if (Object.hasOwn(OLD_NAMES, name)) {
-      throw new UserError(`found ${name}, expected ${OLD_NAMES[name]}, its name since version 0.2`);
-    }
     const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
     // An empty endpoint may be an unset variable, and would ask about all.
     const isEmpty = each === "" && !["src", "dst", "within"].includes(name);

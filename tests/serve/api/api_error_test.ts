@@ -275,20 +275,6 @@ Deno.test("errors of a URL's fields show an example in URL form", () => {
   assert(numTried > 20, `${numTried} examples`);
 });
 
-Deno.test("names from before version 0.2 are rejected with their new names", () => {
-  const measurement = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000, rtt: 2 };
-  const old = { src: "src_addr", dst: "dst_addr", time: "timestamp" };
-  for (const [name, before] of Object.entries(old)) {
-    const fields = Object.entries(measurement).map(([key, value]) => [key === name ? before : key, value]);
-    const expected = `Cannot answer: found ${before}, expected ${name}, its name since version 0.2`;
-    for (
-      const asked of [Object.fromEntries(fields), { ...measurement, context: [Object.fromEntries(fields)] }]
-    ) {
-      assertEquals(problemFrom(() => readFields(servedSchema(QUESTIONS.likelihood), asked)).detail, expected);
-    }
-  }
-});
-
 Deno.test("an invalid source or destination is reported by its field name", () =>
   withService(async (service) => {
     for (
