@@ -106,7 +106,7 @@ export async function fitPoolOf(
   if (!tables || tables.isEmpty) return undefined;
   const all = [...answered(drawn), ...drawn.filter(({ rttMs }) => rttMs === null)];
   const hidden = ofUnknownEnds(all, checkpoint, places, options.seed);
-  const asked = [...asMeasured(all, checkpoint.trainingData?.known), ...hidden.asked];
+  const asked = [...asMeasured(all, checkpoint.trainingData.known), ...hidden.asked];
   using model = await PingModel.from(hidden.checkpoint, { noPool: true });
   const remembered = tables.save(fitPool([]));
   const unfitted = new Pool(model.config, { weights: model.weights, pool: remembered });
@@ -236,11 +236,11 @@ const MAX_OF_SUBJECT = 4;
  * Half of the questions are asked as people ask them: with the RTTs that the checkpoint remembers of the
  * pair.
  */
-function asMeasured(drawn: readonly EvalCase[], known: KnownAddresses | undefined): Asked[] {
+function asMeasured(drawn: readonly EvalCase[], known: KnownAddresses): Asked[] {
   return withContexts(drawn.length, { contexts: CONTEXTS }).map(({ index, context }) => {
     const { recent, ...query } = queryOf(drawn[index], context);
     const isGiven = recent && Math.floor(index / CONTEXTS.length) % 2 === 0;
-    const isUnknown = [query.source, query.destination].map((address) => known && !known.address(address));
+    const isUnknown = [query.source, query.destination].map((address) => !known.address(address));
     return {
       query: isGiven ? { ...query, recent } : query,
       rttCode: drawn[index].measurement.rttCode,
@@ -250,7 +250,7 @@ function asMeasured(drawn: readonly EvalCase[], known: KnownAddresses | undefine
 }
 
 /** @param isUnknown Whether the source and the destination are unknown. */
-function subjectOf({ srcAddr, dstAddr }: EvalCase, isUnknown: readonly (boolean | undefined)[]): string {
+function subjectOf({ srcAddr, dstAddr }: EvalCase, isUnknown: readonly boolean[]): string {
   const ends = [srcAddr, dstAddr];
   return isUnknown.some(Boolean) ? ends.map((end, i) => isUnknown[i] ? end : "").join(">") : ends.join(">");
 }
@@ -271,8 +271,7 @@ function ofUnknownEnds(
   table: PlaceTable | undefined,
   seed: number,
 ): { asked: Asked[]; checkpoint: LoadedCheckpoint } {
-  const known = checkpoint.trainingData?.known;
-  if (!known) return { asked: [], checkpoint };
+  const { known } = checkpoint.trainingData;
   const placeOf = table && placesSharedBy(known, table);
   const placed: { address: Uint8Array; place: LocatedPlace }[] = [];
   const asked = withContexts(drawn.length, { contexts: CONTEXTS }).flatMap(({ index, context }) => {

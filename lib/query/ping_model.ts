@@ -59,8 +59,8 @@ export interface ModelCheckpoint extends CheckpointIdentity {
   readonly weights: Map<string, TensorArray>;
   /** Rows and nodes of an adapted checkpoint that differ from its base. */
   readonly adapted?: AdaptedParts;
-  /** The data that it was trained on, if known. */
-  readonly trainingData?: TrainingData | undefined;
+  /** The data that it was trained on and adapted to. */
+  readonly trainingData: TrainingData;
   /** The pool's tensors, if it has a pool. */
   readonly pool?: Tensors | undefined;
 }
@@ -109,7 +109,8 @@ export class PingModel {
       trainingData,
     }:
       & PingModelOptions
-      & Pick<ModelCheckpoint, "trainingData" | "pool">
+      & Pick<ModelCheckpoint, "pool">
+      & Partial<Pick<ModelCheckpoint, "trainingData">>
       & { adapted?: AdaptedParts | undefined },
   ) {
     this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
@@ -139,11 +140,18 @@ export class PingModel {
     return new PingModel(config.model, registry, weights, state.step, { ...options, ...known });
   }
 
-  /** Creates a queryable model from weights in memory, on a GPU that is already open. */
+  /**
+   * Creates a queryable model from weights in memory, on a GPU that is already open.
+   *
+   * @param options `trainingData`: none by default.
+   */
   static of(
     config: ModelConfig,
     registry: KernelRegistry,
-    { weights, ...options }: PingModelOptions & Pick<ModelCheckpoint, "trainingData" | "weights" | "pool">,
+    { weights, ...options }:
+      & PingModelOptions
+      & Pick<ModelCheckpoint, "weights" | "pool">
+      & Partial<Pick<ModelCheckpoint, "trainingData">>,
   ): PingModel {
     return new PingModel(config, registry, weights, 0, options);
   }
@@ -153,8 +161,8 @@ export class PingModel {
     return this.#adapted.weights;
   }
 
-  /** The data that the model was trained on and adapted to; undefined if unknown. */
-  get trainingData(): TrainingData | undefined {
+  /** The data that the model was trained on and adapted to. */
+  get trainingData(): TrainingData {
     return this.#adapted.trainingData;
   }
 
@@ -204,7 +212,7 @@ export class PingModel {
     const ofContext = isPair ? context?.filter((each) => isOfPair(each, ends)) ?? [] : [];
     const times = [...rtts ?? [], ...ofContext].map(({ timeS }) => timeS ?? 0);
     const pairS = Math.max(0, basis.pair.lastS ?? 0, ...times) || null;
-    const { summary, adaptation } = this.trainingData ?? {};
+    const { summary, adaptation } = this.trainingData;
     return { ...basis, rtts, moment: momentOf(timeS, { of: [summary, adaptation?.summary], pairS }) };
   }
 

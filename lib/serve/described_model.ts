@@ -79,7 +79,7 @@ export function modelInfo(checkpoint: LoadedCheckpoint, options: ModelInfoOption
     trained_tokens: state.step * tokensPerStep(config),
     config: { ...config },
     is_calibrated: options.isCalibrated,
-    data: trainingData ? dataJson(trainingData) : null,
+    data: dataJson(trainingData),
     training_curve: trainingCurve(records.filter(({ step }) => step <= state.step)),
     evaluation: options.evaluation,
   };
@@ -112,7 +112,7 @@ function evenly<T>(all: readonly T[]): readonly T[] {
 const methodSchema = z.object({
   medianAbsoluteMs: z.number(),
   meanAbsoluteMs: z.number(),
-  crpsMs: z.number().nullish(),
+  crpsMs: z.number().nullable(),
 });
 const reportSchema = z.object({
   run: z.object({ modelSha256: z.string(), numMeasurements: z.int(), split: z.string() }),
@@ -160,7 +160,7 @@ function evaluationOf(
       name,
       median_absolute_ms: overall.medianAbsoluteMs,
       mean_absolute_ms: overall.meanAbsoluteMs,
-      crps_ms: overall.crpsMs ?? null,
+      crps_ms: overall.crpsMs,
     })),
   };
 }

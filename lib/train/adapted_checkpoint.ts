@@ -14,7 +14,7 @@ import { hasState } from "../io/files/checkpoint_folder.ts";
 import { exists, fingerprint, isMissing } from "../io/files/inputs.ts";
 import { isClosed } from "../io/files/checked_outputs.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "../model/model_config.ts";
-import { checkFormatVersion, FORMAT_METADATA, presentTensors } from "../model/checkpoint_format.ts";
+import { checkFormatVersion, FORMAT_METADATA } from "../model/checkpoint_format.ts";
 import { WEIGHT_LIMIT } from "../model/finite.ts";
 import { faultAt } from "../model/finite.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
@@ -59,7 +59,7 @@ interface AdaptedWeights {
   /** Indexes of the embeddings and of the nodes that differ. */
   readonly rows: ReadonlySet<number>;
   readonly nodes: ReadonlySet<number>;
-  /** Undefined if not known. */
+  /** The measurements of all adaptations; undefined if there are none. */
   readonly adaptation?: MeasuredData | undefined;
 }
 
@@ -77,7 +77,7 @@ export function writeUpdate(
   { from: { base, baseSha256 }, config, adaptation }: {
     from: AdaptedFrom;
     config: ModelConfig;
-    /** Undefined if not known. */
+    /** Undefined if there is none. */
     adaptation?: MeasuredData | undefined;
   },
 ): void {
@@ -96,7 +96,7 @@ export function writeUpdate(
 
 /**
  * @param load Reads the base.
- * @throws {UserError} If the base is missing, a link, not a checkpoint or changed, or a file has a later
+ * @throws {UserError} If the base is missing, a link, not a checkpoint or changed, or a file has another
  *   format version.
  * @throws {FormatError} If the file is damaged.
  */
@@ -117,8 +117,7 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
     directory: folder,
     state: { ...state, files: { ...state.files, model: file } },
     weights: withEmbeddingUpdate(model, checkpoint.weights, update),
-    // Checkpoints of older versions do not record what they were adapted to.
-    trainingData: checkpoint.trainingData && adaptation && { ...checkpoint.trainingData, adaptation },
+    trainingData: { ...checkpoint.trainingData, adaptation },
     adapted: { base, baseSha256, rows: new Set(update.rows), nodes: new Set(update.coordinates.nodes) },
   };
 }
@@ -131,25 +130,24 @@ interface UpdateFile extends AdaptedFrom {
   /** Number of rows, and of nodes, that differ from the base. */
   readonly numRows: number;
   readonly numNodes: number;
-  /** Undefined in files of older versions. */
+  /** Undefined if there is none. */
   readonly adaptation: MeasuredData | undefined;
 }
 
 /**
  * Reads `rows.safetensors` without its base.
  *
- * @throws {UserError} If it has a later format version.
+ * @throws {UserError} If it has another format version.
  * @throws {FormatError} If it is damaged.
  */
 export function readUpdate(folder: string): UpdateFile {
   const path = join(folder, UPDATE_FILE);
-  const { tensors, shapes, metadata } = readSafetensors(path);
-  const { base, base_sha256: baseSha256, sha256, format_version: version } = metadata;
+  const content = readSafetensors(path);
+  const { base, base_sha256: baseSha256, sha256, format_version: version } = content.metadata;
   checkFormatVersion(version, path);
-  if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
+  if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(content.tensors)) {
     throw new FormatError("it is not an adapted checkpoint or was damaged; run adapt again", { path });
   }
-  const content = { ...presentTensors({ tensors, shapes }, version, path), metadata };
   const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) =>
     content.shapes.get(name)?.[0]
   );

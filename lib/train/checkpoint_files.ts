@@ -14,16 +14,10 @@ import { ConfigError, ensure, FormatError, UserError } from "../base/errors.ts";
 import { floatsOf, type TensorArray, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { modelShapes, PLACE_TABLE } from "../model/model_config.ts";
 import { PlaceTable } from "../data/addresses/place_table.ts";
-import {
-  checkFormatVersion,
-  FORMAT_METADATA,
-  FORMAT_VERSION,
-  presentTensors,
-} from "../model/checkpoint_format.ts";
+import { checkFormatVersion, FORMAT_METADATA, FORMAT_VERSION } from "../model/checkpoint_format.ts";
 import { USE_ANOTHER, WEIGHT_LIMIT } from "../model/finite.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
 import { LOSS_SCALE_STATE } from "./optim/optimizer.ts";
-import type { EngineName } from "../tensor/engine.ts";
 import { ByteFile } from "../io/files/byte_file.ts";
 import {
   readSafetensors,
@@ -39,7 +33,6 @@ import { parseRunConfig, type RunConfig } from "./run_config.ts";
 import { decodeTrainingData } from "../model/training_tables.ts";
 import { TRAINING_DATA_FILE, writeTrainingData } from "./training_data.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
-import { presentPool } from "../model/pool/forecasts.ts";
 import { poolShapes } from "../model/pool/pool.ts";
 
 export interface CheckpointContent {
@@ -48,8 +41,7 @@ export interface CheckpointContent {
   weights: Map<string, TensorArray>;
   /** See lib/train/optim/README.md. */
   optimizer: Map<string, Float32Array>;
-  /** Undefined if not known. */
-  trainingData?: TrainingData | undefined;
+  trainingData: TrainingData;
   pool?: Tensors | undefined;
 }
 
@@ -76,20 +68,20 @@ export function writeCheckpoint(
   const files = {
     model: write("model.safetensors", { shapes, tensors: weights, metadata }),
     optimizer: write("optimizer.safetensors", { shapes: optimizerShapes, tensors: optimizer, metadata }),
-    ...(trainingData && { trainingData: writeTrainingData(folder, trainingData) }),
+    trainingData: writeTrainingData(folder, trainingData),
   };
   if (pool) writePool(folder, pool, files.model.sha256);
   writeState(folder, { ...state, files });
 }
 
-/** Paths of a checkpoint's files. In older versions it has no pool and no table of its training data. */
+/** Paths of a checkpoint's files. A run without a validation split has no pool. */
 export function checkpointFiles(folder: string): string[] {
   return ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, POOL_FILE, STATE_FILE]
     .map((name) => join(folder, name)).filter(exists);
 }
 
 /**
- * @throws {UserError} If a file is missing or has a later format version.
+ * @throws {UserError} If a file is missing or has another format version.
  * @throws {FormatError} If it is damaged.
  */
 export function readCheckpoint(directory: string): LoadedCheckpoint {
@@ -116,14 +108,13 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
   };
 }
 
-/** Undefined in checkpoints of older versions. @throws {FormatError} If the table is damaged. */
+/** @throws {FormatError} If the table is damaged. */
 export function readTrainingData(
   directory: string,
   state: CheckpointState = readState(directory),
-): TrainingData | undefined {
-  const { trainingData: file } = state.files;
+): TrainingData {
   const path = join(directory, TRAINING_DATA_FILE);
-  return file && decodeTrainingData(readVerified(path, file), path);
+  return decodeTrainingData(readVerified(path, state.files.trainingData), path);
 }
 
 /** Like {@link readCheckpoint}, with the optimizer's state. */
@@ -144,10 +135,10 @@ function readVerified(
     throw new FormatError("its checksum does not match state.json, it was damaged or cut short", { path });
   }
   const content = readSafetensors(path);
-  const present = presentTensors(content, content.metadata.format_version, path);
-  const fault = faultOfNumbers(present.tensors, options);
+  checkFormatVersion(content.metadata.format_version, path);
+  const fault = faultOfNumbers(content.tensors, options);
   if (fault) throw new FormatError(`${fault}; ${USE_ANOTHER}`, { path });
-  return { ...content, ...present };
+  return content;
 }
 
 function sha256OfFile(path: string): string {
@@ -172,8 +163,8 @@ const stateSchema = z.object({
   asked: z.string().optional(),
   /** SHA-256 of the teacher's weights, if the run has a teacher. */
   teacher: z.string().optional(),
-  /** The WebGPU implementation used last; see {@link engineOf}. */
-  engine: z.enum(["deno", "dawn"]).optional(),
+  /** The WebGPU implementation used last. */
+  engine: z.enum(["deno", "dawn"]),
   /** Where the loader continues, and the number of rows in a block. */
   position: z.object({ epoch: count, block: count, sequence: count, blockRows: z.int().min(1) }),
   /** Training losses of the last steps, in nats per token; null if not finite. */
@@ -184,7 +175,7 @@ const stateSchema = z.object({
   numSkippedSteps: count,
   /** Consecutive skipped steps, except those that only lowered the loss scale (see `addClipFactor`). */
   numSkippedInRow: count,
-  files: z.object({ model: fileSchema, optimizer: fileSchema, trainingData: fileSchema.optional() }),
+  files: z.object({ model: fileSchema, optimizer: fileSchema, trainingData: fileSchema }),
 }).superRefine(({ step, losses, numSkippedSteps, numSkippedInRow }, context) => {
   const isLater = losses.findIndex((each) => each.step > step);
   const wrong = isLater >= 0
@@ -203,11 +194,6 @@ export interface CheckpointState extends Omit<z.infer<typeof stateSchema>, "conf
   config: RunConfig;
 }
 
-/** The engine that trained a checkpoint. Older versions did not record it, as there was only one. */
-export function engineOf({ engine = "deno" }: Pick<CheckpointState, "engine">): EngineName {
-  return engine;
-}
-
 export interface AdaptedFrom {
   readonly base: string;
   /** SHA-256 of its model.safetensors. */
@@ -222,8 +208,7 @@ export interface LoadedCheckpoint {
   state: CheckpointState;
   /** Parameters and tables by name, row-major. */
   weights: Map<string, TensorArray>;
-  /** Undefined if the checkpoint does not say. */
-  trainingData?: TrainingData | undefined;
+  trainingData: TrainingData;
   pool?: Tensors | undefined;
   /** Base of an adapted checkpoint, and the rows and nodes that differ from it. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
@@ -235,7 +220,7 @@ export function writeState(folder: string, state: CheckpointState): void {
 }
 
 /**
- * @throws {UserError} If `state.json` is missing or has a later format version.
+ * @throws {UserError} If `state.json` is missing or has another format version.
  * @throws {FormatError} If it is damaged, or this version of the program does not know its configuration.
  */
 export function readState(folder: string): CheckpointState {
@@ -315,8 +300,7 @@ export function writePool(
 export function readPool(folder: string, modelSha256: string): Tensors | undefined {
   const path = join(folder, POOL_FILE);
   if (!exists(path)) return undefined;
-  const content = readSafetensors(path);
-  const { tensors, metadata } = content;
+  const { tensors, metadata } = readSafetensors(path);
   checkFormatVersion(metadata.format_version, path);
   const refuse = (fault: string) =>
     new FormatError(`${fault}; delete it (the model also answers without it)`, { path });
@@ -324,8 +308,7 @@ export function readPool(folder: string, modelSha256: string): Tensors | undefin
     throw refuse("its checksum does not match, it was damaged or cut short");
   }
   if (metadata.model_sha256 !== modelSha256) throw refuse("it belongs to another checkpoint");
-  const pool = presentPool(presentTensors(content, metadata.format_version, path).tensors);
-  const fault = faultOfNumbers(pool);
+  const fault = faultOfNumbers(tensors);
   if (fault !== undefined) throw refuse(fault);
-  return pool;
+  return tensors;
 }

@@ -20,7 +20,7 @@ import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "./optim/optimizer.ts";
-import type { AddressCounts } from "../data/addresses/known_addresses.ts";
+import type { TrainingData } from "../data/addresses/known_addresses.ts";
 import { claimRows, type DataSurvey } from "./autosize.ts";
 import type { RunPlan } from "./run_config.ts";
 import { innerState } from "./step_work.ts";
@@ -31,8 +31,10 @@ import type { Communicator } from "./mpi/communicator.ts";
 import type { RunStart } from "./run_start.ts";
 import { ConfigError, UserError } from "../base/errors.ts";
 import { loadCheckpoint } from "./checkpoint.ts";
+import { originOf } from "./training_data.ts";
 
 interface ModelRun extends RunPlan {
+  readonly dataDir: string;
   readonly seed: number;
   /** Undefined for a model without places. */
   readonly places: RunPlaces | undefined;
@@ -63,14 +65,13 @@ export async function openGpu(
 /**
  * @param start The start of the run; `totalSteps`: the steps that the schedule spans; `survey` reads the
  *   training rows, whose addresses get address embeddings, unless they were read before.
- * @returns `counts`: the addresses and pairs of the training rows; undefined if the run is resumed.
  * @throws {UserError} If the run needs more memory than there is.
  */
 export async function openModel(
   gpu: Gpu,
   run: ModelRun,
   { resumed, initial, totalSteps, survey }: RunStart & { totalSteps: number; survey: () => DataSurvey },
-): Promise<{ model: Transformer; optimizer: Optimizer; counts: AddressCounts | undefined }> {
+): Promise<{ model: Transformer; optimizer: Optimizer; trainingData: TrainingData }> {
   const { config, shapes, seed, places, loadedTeacher: loaded, onLog } = run;
   if (loaded) onLog(`learning RTTs also from ${loaded.directory}`);
   const adapter = { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu.device) };
@@ -92,8 +93,8 @@ export async function openModel(
   await registry.ready();
   onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);
   const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);
-  let counts: AddressCounts | undefined;
-  if (!resumed) {
+  let trainingData = resumed?.trainingData;
+  if (!trainingData) {
     onLog(
       shapes.numAddressEmbeddings > 0
         ? "assigning embeddings and coordinates to the addresses and pairs of the training data (may take a minute)"
@@ -101,13 +102,13 @@ export async function openModel(
     );
     const startMs = performance.now();
     const data = survey();
-    counts = data.counts;
+    trainingData = { summary: data.counts.summary(originOf(run.dataDir)), known: data.counts.table() };
     claimRows(config.model, weights, data, places);
     onLog(`done in ${formatSeconds((performance.now() - startMs) / 1000)}`);
   }
   model.load(weights);
   if (resumed) optimizer.loadState(innerState(resumed.optimizer));
-  return { model, optimizer, counts };
+  return { model, optimizer, trainingData };
 }
 
 /**

@@ -17,7 +17,6 @@ import synth from "../../configs/synth.json" with { type: "json" };
 import v1100m from "../../configs/v1-100m.json" with { type: "json" };
 import { isObject } from "../base/collections.ts";
 import { ConfigError, UsageError } from "../base/errors.ts";
-import { printLog } from "../base/printed.ts";
 import { didYouMean, formatCount } from "../base/text.ts";
 import { applySet, parseConfig } from "../base/config_file.ts";
 import { readJsonObject } from "../io/files/inputs.ts";
@@ -166,23 +165,13 @@ export const PRESETS: ReadonlyMap<string, Json> = new Map<string, Json>([
   ["v1-100m", v1100m],
 ]);
 
-/** Former names of presets, which still work. */
-const RENAMED: ReadonlyMap<string, string> = new Map([
-  ["synth-20min", "synth"],
-  ["small-95m", "95m"],
-  ["full-680m", "680m"],
-  ["plan-100m", "v1-100m"],
-]);
-
 /**
- * A preset's complete configuration. A former name is accepted with a note on standard error.
+ * A preset's complete configuration.
  *
  * @throws {UsageError} If there is no such preset; suggests the nearest name.
  */
 function presetOf(name: string): Json {
-  const renamed = RENAMED.get(name);
-  if (renamed) printLog(`note: --config ${name} is now called ${renamed}`);
-  const preset = PRESETS.get(renamed ?? name);
+  const preset = PRESETS.get(name);
   if (preset) return extended(preset);
   const hint = didYouMean(name, [...PRESETS.keys()]);
   throw new UsageError(`Cannot use --config ${name}: no preset has that name${hint}`);
@@ -197,7 +186,7 @@ function presetOf(name: string): Json {
 function extended(config: Json): Json {
   const { extends: base, ...changes } = config;
   if (base === undefined) return structuredClone(config);
-  if (typeof base !== "string" || !(PRESETS.has(base) || RENAMED.has(base))) {
+  if (typeof base !== "string" || !PRESETS.has(base)) {
     const hint = typeof base === "string" ? didYouMean(base, [...PRESETS.keys()]) : "";
     throw new ConfigError("extends", `found ${JSON.stringify(base)}, expected the name of a preset${hint}`);
   }
@@ -275,7 +264,7 @@ export interface RunPlan {
  */
 export function loadConfig(nameOrFile: string, sets: readonly string[] = []): RunConfig {
   const raw = loadRaw(nameOrFile);
-  for (const text of sets) applySet(raw, withPresentKey(text));
+  for (const text of sets) applySet(raw, text);
   return parseRunConfig(raw);
 }
 
@@ -285,7 +274,7 @@ export function loadConfig(nameOrFile: string, sets: readonly string[] = []): Ru
  * @throws {ConfigError} If a key is unknown, missing or has a wrong value, or two keys are inconsistent.
  */
 export function parseRunConfig(value: unknown): RunConfig {
-  const config = parseConfig(runConfigSchema, withPresentKeys(value));
+  const config = parseConfig(runConfigSchema, value);
   checkModelConfig(config.model);
   const { train } = config;
   const { sequenceLength } = config.model;
@@ -449,46 +438,5 @@ function flatten(value: unknown, path: string, into: Map<string, string>): Map<s
 
 function loadRaw(nameOrFile: string): Record<string, unknown> {
   if (!/[/\\]|\.json$/.test(nameOrFile)) return presetOf(nameOrFile);
-  return extended(withPresentKeys(readJsonObject(nameOrFile, "a run configuration")));
-}
-
-/** Former key -> last part of its present path. Both are accepted. */
-const RENAMED_KEYS: ReadonlyMap<string, string> = new Map([
-  ["fit", "autosize"],
-  ["data.staleRecallShare", "staleHistoryShare"],
-]);
-
-/** Renames former keys of a configuration. @throws {ConfigError} If a key is present under both names. */
-function withPresentKeys<T>(config: T): T {
-  for (const [former, present] of RENAMED_KEYS) {
-    config = renameKey(config, former.split("."), { former, present });
-  }
-  return config;
-}
-
-function renameKey<T>(
-  value: T,
-  [key, ...rest]: string[],
-  names: { former: string; present: string },
-): T {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return value;
-  const { [key as keyof T]: inner, ...others } = value;
-  if (rest.length > 0) return { ...value, [key]: renameKey(inner, rest, names) };
-  if (Object.hasOwn(value, names.present)) {
-    throw new ConfigError(
-      names.former,
-      `found it together with ${names.present}, its current name; leave one of them out`,
-    );
-  }
-  return { ...others, [names.present]: inner } as T;
-}
-
-/** Renames a former key in a `--set` string. */
-function withPresentKey(text: string): string {
-  for (const [former, present] of RENAMED_KEYS) {
-    const rest = text.slice(former.length);
-    if (!text.startsWith(former) || !/^[.=\s]/.test(rest)) continue;
-    return [...former.split(".").slice(0, -1), present].join(".") + rest;
-  }
-  return text;
+  return extended(readJsonObject(nameOrFile, "a run configuration"));
 }

@@ -19,7 +19,7 @@ import { join } from "@std/path";
 import { exists } from "../io/files/inputs.ts";
 import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/safetensors.ts";
 import type { Batch } from "../data/loader/batches.ts";
-import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
+import { checkFormatVersion, FORMAT_METADATA } from "../model/checkpoint_format.ts";
 import { floatsOf, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { EMBEDDING_VALUES } from "../model/embedding_update.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
@@ -267,8 +267,8 @@ function readWhole(path: string): State | undefined {
   try {
     const { tensors, metadata } = readSafetensors(path);
     if (metadata.sha256 !== sha256OfTensors(tensors)) return undefined;
-    if (faultOfNumbers(tensors) !== undefined) return undefined;
-    return floatsOf(presentNames(tensors, metadata.format_version, path), path);
+    checkFormatVersion(metadata.format_version, path);
+    return faultOfNumbers(tensors) === undefined ? floatsOf(tensors, path) : undefined;
   } catch (error) {
     if (error instanceof FormatError) return undefined;
     throw error;

@@ -13,7 +13,7 @@ import type { GpuInfo } from "../tensor/device.ts";
 import type { EngineName } from "../tensor/engine.ts";
 import { describeProfile, PROFILE_NOTES, type ProfileRow } from "../tensor/program.ts";
 import { loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
-import { checkpointFiles, engineOf, type ResumableCheckpoint } from "./checkpoint_files.ts";
+import { checkpointFiles, type ResumableCheckpoint } from "./checkpoint_files.ts";
 import { describePlan } from "./run_config.ts";
 import { openLoader, openRows, openValidation } from "./run_data.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
@@ -25,7 +25,6 @@ import { openGpu, openModel } from "./open_model.ts";
 import { endsOf, StepChoice } from "./step_choice.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
-import { originOf } from "./training_data.ts";
 import { type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";
@@ -125,7 +124,7 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     return await endEarlier(chosen ?? next.resumed, folder, run, options);
   }
   const result = chosen ? { ...last.result, ...endOf(chosen) } : last.result;
-  if (folder && chosen) await report(folder, run, { ...chosen, engine: engineOf(chosen.state) });
+  if (folder && chosen) await report(folder, run, { ...chosen, engine: chosen.state.engine });
   if (folder && last.manifest) {
     if (result.checkpoint !== null) await options.afterLastStep?.(result.checkpoint);
     folder.finish(last.manifest, await describeRun(folder, result));
@@ -142,7 +141,7 @@ async function endEarlier(
 ): Promise<TrainResult> {
   const last = endOf(resumed);
   if (folder && !exists(folder.at("report"))) {
-    await report(folder, run, { ...resumed, engine: engineOf(resumed.state) });
+    await report(folder, run, { ...resumed, engine: resumed.state.engine });
   }
   const isChanged = folder && await afterLastStep?.(resumed.directory);
   await folder?.finishEarlier(() => describeRun(folder, last), isChanged);
@@ -229,14 +228,14 @@ async function trainFrom(
   using loader = await openLoader(rows, run, resumed);
   using gpu = await openGpu(config.train.dtype, ranks, onLog);
   const { engine } = gpu.info;
-  const earlier = resumed && engineOf(resumed.state);
+  const earlier = resumed?.state.engine;
   if (earlier && earlier !== engine) {
     onLog(
       `the checkpoint was trained with the engine ${earlier}, continuing with ${engine}: results differ in the last bits`,
     );
   }
   const survey = () => run.survey(rows);
-  const { model, optimizer, counts } = await openModel(gpu, run, { ...start, totalSteps: end, survey });
+  const { model, optimizer, trainingData } = await openModel(gpu, run, { ...start, totalSteps: end, survey });
   if (run.fresh && isFirst) folder?.startOver();
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const inputs = [...rows.train.files, ...ofTeacher, ...geo.map((path) => fingerprint(path))];
@@ -261,9 +260,7 @@ async function trainFrom(
     engine,
     loader,
     openValidation: () => openValidation(rows, run),
-    trainingData: counts
-      ? { summary: counts.summary(originOf(run.dataDir)), known: counts.table() }
-      : resumed?.trainingData,
+    trainingData,
     journal,
     scalars,
     work,

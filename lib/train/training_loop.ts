@@ -69,7 +69,7 @@ interface LoopParts {
   loader: BatchLoader;
   /** Makes the fixed validation batches, none without validation rows; called once, in the first step. */
   openValidation: () => Promise<readonly Batch[]>;
-  trainingData: TrainingData | undefined;
+  trainingData: TrainingData;
   journal: StepJournal;
   scalars: ScalarLog;
   /** How a step is computed, alone or by several ranks. */

@@ -18,6 +18,7 @@ import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts
 import { SMALL, SMALL_RUN } from "../train/small_run.ts";
 import { writeUntrainedRun } from "../train/untrained_run.ts";
 import { writeRows, writeTrainingRows } from "../train/training_runs.ts";
+import { dataOf } from "../query/adapt/tiny_rows.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 
 Deno.test("fitPoolOf() adds a pool to a checkpoint once, reproducibly, and the pool changes answers", () =>
@@ -68,6 +69,9 @@ Deno.test("fitPoolOf() reports the bits of the model and the pool, including RTT
       eventTimeUs: Float64Array.of(1e6 * time),
     }));
     await writeRows(rows, "val", val);
+    // With an address in every /8, no measurement is also asked about an unknown address.
+    const pairs = Array.from({ length: 256 }, (_, i) => [`${i}.0.0.1`, `${255 - i}.0.0.1`, 1] as const);
+    writeUntrainedRun(run, { ...loadCheckpoint(run), trainingData: dataOf(pairs) });
     const { directory } = loadCheckpoint(run);
     const fitted = await fitPoolOf({
       checkpoint: directory,

@@ -271,7 +271,7 @@ export async function askForged(
   const { step, position, numSkippedSteps, numSkippedInRow } = state;
   const answers: Record<string, () => unknown> = {
     state: () => ({ step, position, numSkippedSteps, numSkippedInRow }),
-    data: () => trainingData && dataJson(trainingData),
+    data: () => dataJson(trainingData),
     rtt: () => service.rtt({ src, dst: DESTINATIONS[0], time, at: [20], cdf: 8 }),
     rtts: () =>
       service.rttBatch([

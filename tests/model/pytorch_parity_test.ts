@@ -9,7 +9,6 @@ import { fromFileUrl } from "@std/path";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
-import { presentNames, presentTensors } from "../../lib/model/checkpoint_format.ts";
 import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
@@ -19,6 +18,7 @@ import { readSafetensors, type SafetensorsContent } from "../../lib/io/safetenso
 import { assertClose, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { PARITY_LOSS, parityTolerance } from "../tolerances.ts";
+import { tensorsOfLists } from "./golden_rows.ts";
 import { readGradients } from "./tiny_model.ts";
 
 /** The cases of make.py, which together cover every option of the architecture. */
@@ -60,23 +60,14 @@ function readGolden(name: string): Golden {
     segmentStart: Uint16Array.from(lists.segmentStart),
     ...(hasRows ? { embeddingRows: Uint32Array.from(lists.addressRows) } : {}),
   }));
-  const saved = Object.entries<number[]>(hasRows ? file.learnedRows.weights : {});
-  const ofRows = presentTensors(
-    {
-      tensors: new Map(saved.map(([name, values]) => [name, Float32Array.from(values)])),
-      shapes: new Map(),
-    },
-    content.metadata.format_version,
-    "batches.json",
-  ).tensors;
+  const ofRows = tensorsOfLists(hasRows ? file.learnedRows.weights : {});
   return { ...content, config, batches, batchSize: file.batchSize, ofRows };
 }
 
 /** The tensors named `PREFIX.NAME`, by NAME. */
-function withPrefix({ tensors, metadata }: Golden, prefix: string): Map<string, Float32Array> {
+function withPrefix({ tensors }: Golden, prefix: string): Map<string, Float32Array> {
   const chosen = [...tensors].filter(([name]) => name.startsWith(`${prefix}.`));
-  const byName = new Map(chosen.map(([name, values]) => [name.slice(prefix.length + 1), values]));
-  return floatsOf(presentNames(byName, metadata.format_version, prefix), prefix);
+  return floatsOf(new Map(chosen.map(([name, values]) => [name.slice(prefix.length + 1), values])), prefix);
 }
 
 async function modelOf(registry: KernelRegistry, golden: Golden): Promise<Transformer> {

@@ -4,6 +4,7 @@ import type { PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import { PLACE_TABLE } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
+import { dataOf } from "./adapt/tiny_rows.ts";
 import { TINY_CONFIG } from "./tiny_model.ts";
 import { SMALL_RUN } from "../train/small_run.ts";
 import { writeUntrainedRun } from "../train/untrained_run.ts";
@@ -46,6 +47,7 @@ export async function withCheckpoint(
     for (const values of weights.values()) values.forEach((value, i) => values[i] = value * scale);
   }
   if (table) weights.set(PLACE_TABLE, table);
-  writeUntrainedRun(join(folder, run), { config, weights });
+  const trainingData = dataOf([["203.0.113.1", "203.0.113.2", 1]]);
+  writeUntrainedRun(join(folder, run), { config, weights, trainingData });
   await test(folder, join(folder, run));
 }

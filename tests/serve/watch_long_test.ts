@@ -18,10 +18,11 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
   withCheckpoint(async (folder, checkpoint) => {
     await using server = await TestServer.start(checkpoint, "--watch", "--watch-s", "0.2");
     const checkpoints = join(folder, "checkpoints");
-    const { state, weights, optimizer } = loadResumable(checkpoint);
+    const { state, weights, optimizer, trainingData } = loadResumable(checkpoint);
     const save = (step: number, to = checkpoints) => {
       for (const values of weights.values()) values[0] += 0.5;
-      return saveCheckpoint(to, { state: { ...state, step }, weights, optimizer }, { keep: 9 });
+      const content = { state: { ...state, step }, weights, optimizer, trainingData };
+      return saveCheckpoint(to, content, { keep: 9 });
     };
     let isDone = false;
     const steps = new Set<number>();

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
-import { gunzipSync } from "node:zlib";
 import { FormatError, UserError } from "../../lib/base/errors.ts";
 import { temporaryName } from "../../lib/io/files/atomic.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
@@ -24,29 +23,25 @@ import {
   writeState,
 } from "../../lib/train/checkpoint_files.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
-import { AddressCounts } from "../../lib/data/addresses/known_addresses.ts";
+import { AddressCounts, NO_DATA } from "../../lib/data/addresses/known_addresses.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import {
   readSafetensors,
   readSafetensorsHeader,
   type SafetensorsFile,
-  sha256OfTensors,
   writeSafetensors,
 } from "../../lib/io/safetensors.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { SMALL_RUN } from "./small_run.ts";
 import { poolOfMesh } from "../model/pool/mesh_pool.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
-import { inspectAdapted, inspectCheckpoint } from "../../lib/cli/inspect/checkpoint.ts";
-import { checkFormatVersion } from "../../lib/model/checkpoint_format.ts";
+import { inspectCheckpoint } from "../../lib/cli/inspect/checkpoint.ts";
 import { embeddingUpdateOf } from "../../lib/model/embedding_update.ts";
-import { HISTORY_LENGTH } from "../../lib/model/pair_history.ts";
 import { parseSite } from "../../lib/serve/api/site_file.ts";
 import { baseOf, UPDATE_FILE, writeUpdate } from "../../lib/train/adapted_checkpoint.ts";
 import { withRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
 import { tinyLocatedModel } from "../query/adapt/tiny_rows.ts";
-import { toAdaptedVersion1, toVersion1 } from "./version_1.ts";
 
 const CONFIG = loadConfig(SMALL_RUN, [
   "model.numLayers=1",
@@ -70,6 +65,7 @@ function contentAt(step: number, evalLoss: number | null = null): CheckpointCont
       seed: 3,
       config: CONFIG,
       dataFingerprint: "data",
+      engine: "deno",
       position: { epoch: 0, block: 1, sequence: step, blockRows: 8 },
       losses: [{ step, loss: 1 / 3 }],
       evalLoss,
@@ -78,6 +74,7 @@ function contentAt(step: number, evalLoss: number | null = null): CheckpointCont
     },
     weights: new Map([...shapes].map(([name, shape], i) => [name, filled(size(shape), step + i)])),
     optimizer: new Map(moments.map(([name, shape], i) => [name, filled(size(shape), 100 + step - i)])),
+    trainingData: NO_DATA,
   };
 }
 
@@ -317,7 +314,7 @@ Deno.test("loadForResume() follows latest if a kill prevented its replacement", 
   });
 });
 
-Deno.test("a checkpoint records its training data unless it is older, and damage is detected", () =>
+Deno.test("a checkpoint records its training data, and damage is detected", () =>
   inRun((checkpoints) => {
     const counts = new AddressCounts();
     const [a, b, c] = ["198.51.100.1", "203.0.113.1", "2001:db8::7"].map((text) =>
@@ -327,13 +324,11 @@ Deno.test("a checkpoint records its training data unless it is older, and damage
     for (const [from, to] of [[a, b], [b, a], [a, b], [c, c]]) counts.add(from, to, lastS);
     const summary = counts.summary({ origin: "x.parquet", isSynthetic: true });
     const trainingData = { summary, known: counts.table() };
-    const older = saveCheckpoint(checkpoints, contentAt(1), { keep: 9 });
-    assertEquals(loadCheckpoint(older).trainingData, undefined);
     const folder = saveCheckpoint(checkpoints, { ...contentAt(2), trainingData }, { keep: 9 });
     const found = loadResumable(folder).trainingData;
-    assertEquals(found?.summary, summary);
-    assertEquals(found?.known.columns, trainingData.known.columns);
-    assertEquals(found?.known.address(addressBytes("198.51.100.1"))?.asSource, { measurements: 2, lastS });
+    assertEquals(found.summary, summary);
+    assertEquals(found.known.columns, trainingData.known.columns);
+    assertEquals(found.known.address(addressBytes("198.51.100.1"))?.asSource, { measurements: 2, lastS });
     const path = join(folder, "training_data.safetensors");
     const bytes = Deno.readFileSync(path);
     bytes[bytes.length - 1] ^= 1;
@@ -374,27 +369,11 @@ Deno.test("loadCheckpoint() reports what a path that is not a run contains, and 
 Deno.test("a checkpoint is read with its pool, if any, which counts among its files", () =>
   withCheckpoint((_, run) => {
     const { directory, pool, state } = loadCheckpoint(run);
-    assertEquals([pool, checkpointFiles(directory).length, modelFilesOf(run).length], [undefined, 3, 1]);
+    assertEquals([pool, checkpointFiles(directory).length, modelFilesOf(run).length], [undefined, 4, 1]);
     writePool(directory, poolOfMesh(), state.files.model.sha256);
     assertEquals(loadCheckpoint(run).pool, poolOfMesh());
     assertEquals(checkpointFiles(directory).includes(join(directory, POOL_FILE)), true);
     assertEquals(modelFilesOf(run)[1], join(directory, POOL_FILE));
-    return Promise.resolve();
-  }));
-
-Deno.test("a pool with positional weights is read with named weights", () =>
-  withCheckpoint((_, run) => {
-    const { directory, state } = loadCheckpoint(run);
-    const tensors = new Map([...poolOfMesh()].filter(([name]) => !name.startsWith("pool.weights")));
-    tensors.set("pool.weights", new Float32Array(101 * 42).fill(1 / 42));
-    const sha256 = sha256OfTensors(tensors);
-    writeSafetensors(join(directory, POOL_FILE), {
-      tensors,
-      shapes: new Map([...tensors].map(([name, { length }]) => [name, [length]])),
-      metadata: { format_version: "3", model_sha256: state.files.model.sha256, sha256 },
-    });
-    const { pool } = loadCheckpoint(run);
-    assertEquals(pool?.get("pool.weights.forest"), new Float32Array(101 * 2).fill(1 / 42));
     return Promise.resolve();
   }));
 
@@ -412,121 +391,43 @@ Deno.test("a pool that is damaged or belongs to another checkpoint is rejected",
     return Promise.resolve();
   }));
 
-/** Checkpoints of earlier and later format versions. */
-
-const ROW_FOLDER = "checkpoints/step-00000003";
-const ROW_CHECKPOINT = `run/${ROW_FOLDER}`;
-
-/** Changes two rows and a node of the checkpoint and writes the result to the folder `adapted`. */
-function adaptRows(at: (name: string) => string): void {
-  const checkpoint = loadCheckpoint(at("run"));
-  const { config: { model }, weights } = checkpoint;
-  const update = embeddingUpdateOf(model, weights, Uint32Array.of(2, 127), Uint32Array.of(1));
-  update.values.forEach((_, i) => update.values[i] = i / 7);
-  const isCode = (i: number) => i % HISTORY_LENGTH < HISTORY_LENGTH - 1;
-  update.history.forEach((_, i) => update.history[i] = isCode(i) ? i + 1 : 0);
-  Deno.mkdirSync(at("adapted"));
-  writeUpdate(at(join("adapted", UPDATE_FILE)), update, { from: baseOf(checkpoint), config: model });
-}
-
-Deno.test("checkpoints of version 1 are read like version 3, bit for bit", () =>
+Deno.test("another format version, or none, is rejected with a one-line error, wherever it is stated", () =>
   withRowCheckpoint((at) => {
-    adaptRows(at);
-    const wanted = loadResumable(at("run"));
-    const adapted = loadCheckpoint(at("adapted"));
-    const facts = inspectAdapted({ path: "", files: [at("adapted")] }).facts.slice(1);
-    toVersion1(at(ROW_CHECKPOINT));
-    const { shapes, metadata } = readSafetensorsHeader(at(join(ROW_CHECKPOINT, "model.safetensors")));
-    assert(shapes.has("wpe.weight") && shapes.has("wpe.keys") && shapes.has("wpe.history"));
-    assertEquals(metadata.format_version, undefined);
-    const found = loadResumable(at("run"));
-    assertEquals(found.config, wanted.config);
-    assertEquals(sortedByName(found.weights), sortedByName(wanted.weights));
-    assertEquals(sortedByName(found.optimizer), sortedByName(wanted.optimizer));
-    assert(found.optimizer.has("address_embed.weight.exp_avg"));
-    assertEquals(found.trainingData, wanted.trainingData);
-    assertEquals(new Set(found.weights.keys()), new Set(modelShapes(found.config.model).entries.keys()));
-    toAdaptedVersion1(at("adapted"), found.state.files.model.sha256);
-    const again = loadCheckpoint(at("adapted"));
-    assertEquals(sortedByName(again.weights), sortedByName(adapted.weights));
-    assertEquals(again.adapted?.rows, new Set([2, 127]));
-    const [tensors] = inspectCheckpoint({ path: "", files: [at(ROW_CHECKPOINT)] }).sections ?? [];
-    assertStringIncludes(JSON.stringify(tensors), "address_embed.keys");
-    assertEquals(inspectAdapted({ path: "", files: [at("adapted")] }).facts.slice(1), facts);
-  }, tinyLocatedModel()));
-
-function sortedByName<T>(byName: ReadonlyMap<string, T>): Map<string, T> {
-  return new Map([...byName].sort(([a], [b]) => a < b ? -1 : 1));
-}
-
-/** Written by writeWhole() of tests/fuzz/forged_checkpoints.ts with plain parameters in version 2. */
-const VERSION_2 = new URL("../data/checkpoints/version_2/", import.meta.url);
-
-Deno.test("checkpoints of version 2, which contain only floats, are read with the types of version 3", () => {
-  using folder = new TemporaryFolder();
-  const write = (name: string, path: string) => {
-    const isPacked = name.endsWith(".safetensors");
-    const bytes = Deno.readFileSync(new URL(isPacked ? `${name}.gz` : name, VERSION_2));
-    Deno.writeFileSync(path, isPacked ? gunzipSync(bytes) : bytes);
-  };
-  const run = folder.at("run");
-  Deno.mkdirSync(join(run, ROW_FOLDER), { recursive: true });
-  for (const name of ["model.safetensors", "optimizer.safetensors", "training_data.safetensors", POOL_FILE]) {
-    write(name, join(run, ROW_FOLDER, name));
-  }
-  write("state.json", join(run, ROW_FOLDER, "state.json"));
-  const { weights, pool, trainingData } = loadResumable(run);
-  const adapted = folder.at("adapted");
-  Deno.mkdirSync(adapted);
-  const path = join(adapted, UPDATE_FILE);
-  write(UPDATE_FILE, path);
-  const update = readSafetensors(path);
-  writeSafetensors(path, {
-    ...update,
-    metadata: { ...update.metadata, base: baseOf(loadCheckpoint(run)).base },
-  });
-  const changed = loadCheckpoint(adapted);
-  assertEquals(
-    [weights, pool ?? new Map(), changed.weights].map(sha256OfTensors),
-    [
-      "1a892187ac00064a8879717577ea4f9628a3bb023dbd44e744ef38049ed5739e",
-      "2250c855512a5ac5e673a0ad418ebcd776e4f4e73cded542507ea896ba6e00d6",
-      "1a892187ac00064a8879717577ea4f9628a3bb023dbd44e744ef38049ed5739e",
-    ],
-  );
-  assertEquals(trainingData?.summary.measurements, 104);
-  assertEquals(changed.trainingData?.adaptation?.known.columns, trainingData?.known.columns);
-});
-
-Deno.test("a later format version is rejected with a one-line error, wherever it is stated", () =>
-  withRowCheckpoint((at) => {
-    adaptRows(at);
-    const refused = (read: () => unknown, path: string) => {
-      const { message, exitCode } = assertThrows(read, UserError, "found format version 4, expected 1 to 3");
+    const [folder, adapted] = [at("run/checkpoints/step-00000003"), at("adapted")];
+    const checkpoint = loadCheckpoint(folder);
+    const { config: { model }, weights, state } = checkpoint;
+    Deno.mkdirSync(adapted);
+    const update = embeddingUpdateOf(model, weights, Uint32Array.of(2, 127), Uint32Array.of(1));
+    writeUpdate(join(adapted, UPDATE_FILE), update, { from: baseOf(checkpoint), config: model });
+    const refused = (read: () => unknown, path: string, found = "3") => {
+      const { message, exitCode } = assertThrows(
+        read,
+        UserError,
+        `found format version ${found}, expected 1; use the version of the program that wrote it`,
+      );
       assertEquals([message.split("\n").length, exitCode], [1, 1]);
       assertStringIncludes(message, path);
-      assertStringIncludes(message, "use the version of the program that wrote it");
     };
-    toVersion4(at(join("adapted", UPDATE_FILE)));
-    refused(() => loadCheckpoint(at("adapted")), UPDATE_FILE);
-    const state = readState(at(ROW_CHECKPOINT));
-    const model = toVersion4(at(join(ROW_CHECKPOINT, "model.safetensors")));
-    writeState(at(ROW_CHECKPOINT), { ...state, files: { ...state.files, model } });
+    toVersion3(join(adapted, UPDATE_FILE));
+    refused(() => loadCheckpoint(adapted), UPDATE_FILE);
+    const changed = toVersion3(join(folder, "model.safetensors"));
+    writeState(folder, { ...state, files: { ...state.files, model: changed } });
     for (const read of [loadCheckpoint, loadResumable]) refused(() => read(at("run")), "model.safetensors");
-    const path = at(join(ROW_CHECKPOINT, "state.json"));
-    const json = JSON.parse(Deno.readTextFileSync(path));
-    assertEquals(json.formatVersion, 3);
-    Deno.writeTextFileSync(path, JSON.stringify({ ...json, formatVersion: 4 }));
-    for (const read of [loadCheckpoint, loadResumable]) refused(() => read(at("run")), "state.json");
-    refused(() => inspectCheckpoint({ path: "", files: [at(ROW_CHECKPOINT)] }), "state.json");
-    refused(() => parseSite('{"formatVersion":4}', "site.json"), "site.json");
-    for (const version of ["two", 1.5, 0, -1]) {
-      assertThrows(() => checkFormatVersion(version, "f"), UserError, `found format version ${version}`);
+    const path = join(folder, "state.json");
+    const { formatVersion, ...json } = JSON.parse(Deno.readTextFileSync(path));
+    assertEquals(formatVersion, 1);
+    for (const version of [3, 1.5, 0, "two", undefined]) {
+      Deno.writeTextFileSync(path, JSON.stringify({ ...json, formatVersion: version }));
+      const found = String(version ?? "none");
+      for (const read of [loadCheckpoint, loadResumable]) refused(() => read(folder), path, found);
+      refused(() => inspectCheckpoint({ path: "", files: [folder] }), path, found);
     }
+    refused(() => parseSite('{"formatVersion":3}', "site.json"), "site.json");
+    refused(() => parseSite("{}", "site.json"), "site.json", "none");
   }, tinyLocatedModel()));
 
-function toVersion4(path: string): SafetensorsFile {
+function toVersion3(path: string): SafetensorsFile {
   const content = readSafetensors(path);
-  assertEquals(content.metadata.format_version, "3");
-  return writeSafetensors(path, { ...content, metadata: { ...content.metadata, format_version: "4" } });
+  assertEquals(content.metadata.format_version, "1");
+  return writeSafetensors(path, { ...content, metadata: { ...content.metadata, format_version: "3" } });
 }

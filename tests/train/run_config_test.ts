@@ -13,7 +13,6 @@ import {
   withTotalTokens,
 } from "../../lib/train/run_config.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { configOfVersion1 } from "./version_1.ts";
 
 Deno.test("loadConfig() loads every preset", () => {
   for (const name of PRESETS.keys()) {
@@ -65,65 +64,6 @@ Deno.test("a configuration that extends a preset overrides single keys, and null
   );
   assertThrows(() => load({ extends: { train: {} } }), ConfigError, "expected the name of a preset");
   assertThrows(() => load({ extends: "demo", trian: {} }), ConfigError, "trian");
-});
-
-Deno.test("former preset names are accepted, with a one-line note of the new name", () => {
-  const renamed = [["synth-20min", "synth"], ["small-95m", "95m"], ["full-680m", "680m"], [
-    "plan-100m",
-    "v1-100m",
-  ]];
-  const { error } = console;
-  for (const [former, name] of renamed) {
-    const lines: string[] = [];
-    console.error = (line: string) => lines.push(line);
-    try {
-      assertEquals(loadConfig(former), loadConfig(name));
-    } finally {
-      console.error = error;
-    }
-    assertEquals(lines, [`note: --config ${former} is now called ${name}`]);
-  }
-});
-
-Deno.test("former key names are accepted in files, in files that extend a preset, with --set and in checkpoints", () => {
-  const demo = loadConfig("demo");
-  const [passes, share] = [demo.autosize?.passes, demo.data.staleHistoryShare];
-  assert(passes !== undefined && share > 0);
-  const former = configOfVersion1(demo);
-  assert("fit" in former && "staleRecallShare" in former.data && !("autosize" in former));
-  assertEquals(parseRunConfig(former), demo);
-  assertEquals(parseRunConfig({ ...former, fit: null }).autosize, null);
-  const sets = ["fit.passes=7", "data.staleRecallShare=0.5"];
-  const wanted = loadConfig("demo", ["autosize.passes=7", "data.staleHistoryShare=0.5"]);
-  assertEquals([wanted.autosize?.passes, wanted.data.staleHistoryShare], [7, 0.5]);
-  assertEquals(loadConfig("demo", sets), wanted);
-  assertEquals(loadConfig("demo", ["fit=null"]).autosize, null);
-  const folder = Deno.makeTempDirSync();
-  const load = (config: unknown) => {
-    Deno.writeTextFileSync(`${folder}/run.json`, JSON.stringify(config));
-    return loadConfig(`${folder}/run.json`);
-  };
-  try {
-    assertEquals(load(former), demo);
-    assertEquals(load({ extends: "demo", fit: { passes: 7 }, data: { staleRecallShare: 0.5 } }), wanted);
-    assertEquals(load({ extends: "demo", fit: null }).autosize, null);
-    const twice = assertThrows(
-      () => load({ ...former, autosize: null }),
-      ConfigError,
-      "together with autosize",
-    );
-    assertEquals([twice.keyPath, twice.message.split("\n").length], ["fit", 1]);
-    const both = { ...former, data: { ...former.data, staleHistoryShare: 0 } };
-    assertThrows(
-      () => load(both),
-      ConfigError,
-      "data.staleRecallShare: found it together with staleHistoryShare",
-    );
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-  assertThrows(() => loadConfig("demo", ["fitt.passes=7"]), ConfigError, "fitt");
-  assertThrows(() => loadConfig("demo", ["fit.passes=many"]), ConfigError, "autosize.passes");
 });
 
 /** Another value that is valid for the same key; unchanged if none is known. */

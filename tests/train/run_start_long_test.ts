@@ -20,7 +20,6 @@ import {
   writeTrainingRows,
 } from "./training_runs.ts";
 import { succeeded } from "../cli/process.ts";
-import { toVersion1 } from "./version_1.ts";
 
 const folder = new TemporaryFolder();
 const runs = new TrainingRuns(folder.path);
@@ -101,27 +100,6 @@ Deno.test("train --init-from starts a new run with only the weights", async () =
   assertLess(first["train/loss"] ?? Infinity, 0.8 * (metricsOf(reference)[0]["train/loss"] ?? 0));
   const repeated = await runs.train(run, KEEP_ALL, ...more);
   assertStringIncludes(repeated.stdout, "the run is complete");
-});
-
-Deno.test("train resumes a checkpoint of format version 1, and starts from its weights, bit for bit", async () => {
-  const settings = {
-    ...KEEP_ALL,
-    "model.prefixVectors": '{"rows":512,"seed":0,"dropShare":0.1}',
-    "model.pairVectors": '{"rows":512,"seed":0,"dropShare":0.1,"history":true}',
-  };
-  const train = async (name: string, ...more: string[]) => {
-    const run = folder.at(name);
-    await succeeded(runs.train(run, settings, "--steps", "14", ...more));
-    return run;
-  };
-  const whole = await train("version 3");
-  const from = (run: string) => ["--init-from", checkpointOf(run, 7)];
-  const initial = await train("from version 3", ...from(whole));
-  toVersion1(checkpointOf(whole, 7));
-  const resumed = await train("resumed version 1", "--resume-from", checkpointOf(whole, 7));
-  assertEquals(metricsOf(resumed), afterStep(metricsOf(whole), 7));
-  assertEquals(tensorHashes(resumed, 14), tensorHashes(whole, 14));
-  assertEquals(metricsOf(await train("from version 1", ...from(whole))), metricsOf(initial));
 });
 
 Deno.test("train refuses unsuitable --resume-from and --init-from with a one-line error", async () => {

@@ -16,7 +16,6 @@ import { exists, fingerprint } from "../../io/files/inputs.ts";
 import { readManifest } from "../../io/files/manifest.ts";
 import { listCheckpoints } from "../../train/checkpoint.ts";
 import { type CountsJson, countsJson, dataJson } from "../../data/addresses/known_addresses.ts";
-import { presentNames } from "../../model/checkpoint_format.ts";
 import { readUpdate } from "../../train/adapted_checkpoint.ts";
 import { readCheckpoint, readState, readTrainingData } from "../../train/checkpoint_files.ts";
 import { readMetrics } from "../../train/metrics.ts";
@@ -39,8 +38,7 @@ const SHOWN_MISPLACED = 5;
 /** @throws {FormatError} If a file is damaged, or its size differs from the state. */
 export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   const { files } = readState(folder);
-  const modelPath = join(folder, "model.safetensors");
-  const model = readTensorFile(modelPath, files.model.sizeBytes);
+  const model = readTensorFile(join(folder, "model.safetensors"), files.model.sizeBytes);
   const parameters = `${formatCount(model.numElements)} in ${model.numTensors} tensors`;
   let optimizer = "none";
   let optimizerTensors = 0;
@@ -57,15 +55,12 @@ export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
     ...placesFact(folder),
     ...stateFacts(folder),
   ];
-  const shapes = presentNames(model.shapes, model.metadata.format_version, modelPath);
-  return { kind: "checkpoint", path, facts, sections: [tensorSection(shapes)] };
+  return { kind: "checkpoint", path, facts, sections: [tensorSection(model.shapes)] };
 }
 
 /** The data that the checkpoint was trained on, and adapted to. */
 function dataFact(folder: string): Fact {
-  const data = readTrainingData(folder);
-  if (!data) return ["training data", "not recorded", { data: null }];
-  const json = dataJson(data);
+  const json = dataJson(readTrainingData(folder));
   const { origin, is_synthetic: isSynthetic, adaptation } = json;
   const kind = isSynthetic ? "synthetic, " : isSynthetic === false ? "real, " : "";
   const adapted = adaptation ? `; adapted to ${describeCounts(adaptation)}` : "";
@@ -81,7 +76,7 @@ function placesFact(folder: string): Fact[] {
   const table = PlaceTable.decode(tensorOf(weights, PLACE_TABLE, "U8"), PLACE_TABLE);
   const rows = new AddressEmbeddings(model);
   rows.load(weights);
-  const addresses = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
+  const addresses = Array.from(trainingData.known.addresses(), ({ bytes }) => bytes);
   const located = addresses.filter((address) => rows.placeOf(address)?.position).length;
   const misplaced = addresses.filter((address) => rows.isMisplaced(address)).map(formatAddress);
   const { sites, networks } = table.numRanges;
@@ -128,7 +123,7 @@ export function inspectAdapted({ path, files: [folder] }: Target): Report {
     path,
     facts: [
       ["base", base, { base, baseSha256 }],
-      ["adapted to", counts ? describeCounts(counts) : "not recorded", { adaptation: counts ?? null }],
+      ["adapted to", counts ? describeCounts(counts) : "nothing", { adaptation: counts ?? null }],
       ["changed", `${numRows} embeddings, ${numNodes} nodes of coordinates`, {
         rows: numRows,
         nodes: numNodes,

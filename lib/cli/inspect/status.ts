@@ -507,7 +507,7 @@ function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpo
   const files = [
     { path: "model.safetensors", sizeBytes: model.sizeBytes },
     { path: "optimizer.safetensors", sizeBytes: optimizer.sizeBytes },
-    ...(trainingData ? [{ path: TRAINING_DATA_FILE, sizeBytes: trainingData.sizeBytes }] : []),
+    { path: TRAINING_DATA_FILE, sizeBytes: trainingData.sizeBytes },
   ];
   for (const fault of faultsOfSizes(directory, files)) faults.push(`${basename(directory)}: ${fault}`);
   return { state, savedMs: changedMsOf(join(directory, STATE_FILE)) };

@@ -417,6 +417,12 @@ export interface TrainingData extends MeasuredData {
   readonly adaptation?: MeasuredData | undefined;
 }
 
+/** Data without measurements. */
+export const NO_DATA: TrainingData = {
+  summary: new AddressCounts().summary({ origin: "", isSynthetic: null }),
+  known: new AddressCounts().table(),
+};
+
 /**
  * The basis of an answer: `measured` if the pair was measured, `estimate` if only its endpoints were, `guess`
  * if an endpoint was never measured, so that the answer relies on the network or place around it.
@@ -534,11 +540,10 @@ export function measuredBy(
 
 /** Only the kind of what {@link basisOf} returns. */
 export function basisKindOf(
-  data: TrainingData | undefined,
+  data: TrainingData,
   source: IpPrefix,
   destination: IpPrefix,
 ): BasisKind {
-  if (!data) return "guess";
   const isPair = isAddress(source) && isAddress(destination);
   const { known, adaptation } = data;
   const numKnown = (end: IpPrefix) => known.countIn(end) + (adaptation?.known.countIn(end) ?? 0);
@@ -555,12 +560,12 @@ export function basisKindOf(
 /**
  * Describes the basis of an answer.
  *
- * @param data From the checkpoint; undefined if it has no table of the training data.
+ * @param data From the checkpoint.
  * @param source An address or a prefix; measurements of a prefix are not counted.
  * @param where The places that the model knows.
  */
 export function basisOf(
-  data: TrainingData | undefined,
+  data: TrainingData,
   source: IpPrefix,
   destination: IpPrefix,
   where?: BasisPlaces,
@@ -572,12 +577,6 @@ export function basisOf(
     `${formatPrefix(end)} is not where the database says: its RTTs are too short for that.`
   );
   const kind = basisKindOf(data, source, destination);
-  if (!data) {
-    const text =
-      "The model has no table of its training data: whether these addresses were measured is unknown.";
-    const never = together(NEVER);
-    return { kind, text: [text, ...misplaced].join(" "), src: never, dst: never, pair: never, places };
-  }
   const { known, summary, adaptation } = data;
   const [src, dst] = ends.map((prefix) =>
     together(seenAt(known, prefix), adaptation && seenAt(adaptation.known, prefix))

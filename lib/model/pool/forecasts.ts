@@ -6,9 +6,8 @@
  */
 import { getOrMake } from "../../base/collections.ts";
 import { FormatError } from "../../base/errors.ts";
-import { type Tensors, zeros } from "../../base/safetensors_header.ts";
+import type { Tensors } from "../../base/safetensors_header.ts";
 import { SHARE, type Tensor } from "../possible_numbers.ts";
-import { AGE, ageTensor, USUAL_AGE } from "./age.ts";
 import type { Forecast, KnownOfQuestion, Memory } from "./forecast.ts";
 import { coordinates } from "./forecasts/coordinates.ts";
 import { factors } from "./forecasts/factors.ts";
@@ -43,30 +42,23 @@ const PARTS: readonly Pick<Forecast, "name" | "numWeights" | "needsPair">[] = [
   ...FORECASTS,
   { name: "even", numWeights: 1 },
 ];
-/** The parts in files from before weights had names, in the order of the list. */
-const BY_POSITION = new Set(
-  ["model", "pair_rtts", "pair_medians", "coordinates", "usual_rtts", "forest", "kriging", "factors", "even"],
-);
-/** The number of weights per kind in those files. */
-const NUM_BY_POSITION = 42;
+
+export const EVEN: number = FORECASTS.reduce((sum, { numWeights }) => sum + numWeights, 1);
+/** The number of components, including the model, which is number 0. */
+export const NUM_COMPONENTS: number = EVEN + 1;
 
 /** The tensors of the weights, and the index of each number among all weights (kinds, components). */
 const PLACES = placesOf(PARTS);
 
 function placesOf(parts: typeof PARTS): ReadonlyMap<string, Uint32Array> {
-  const width = parts.reduce((sum, { numWeights }) => sum + numWeights, 0);
   let end = 0;
   return new Map(parts.map(({ name, numWeights }) => {
     const first = end;
     end += numWeights;
-    const place = (i: number) => Math.floor(i / numWeights) * width + first + i % numWeights;
+    const place = (i: number) => Math.floor(i / numWeights) * NUM_COMPONENTS + first + i % numWeights;
     return [`${WEIGHTS}.${name}`, Uint32Array.from({ length: NUM_KINDS * numWeights }, (_, i) => place(i))];
   }));
 }
-
-export const EVEN: number = FORECASTS.reduce((sum, { numWeights }) => sum + numWeights, 1);
-/** The number of components, including the model, which is number 0. */
-export const NUM_COMPONENTS: number = EVEN + 1;
 
 /** Whether each component may have a weight. @param hasPair Whether an RTT of the pair is known. */
 export function usableComponents(hasPair: boolean): boolean[] {
@@ -81,20 +73,18 @@ export const WEIGHT_TENSORS: readonly Tensor[] = [...PLACES].map((
 
 /** Says what is wrong with a pool whose forecasts are those of another version; undefined if nothing is. */
 export function faultOfWeights(tensors: Tensors): string | undefined {
-  for (const [name, { length }] of tensors) {
-    if (!name.startsWith(WEIGHTS)) continue;
-    const expected = PLACES.get(name)?.length;
-    if (expected === undefined) return `${name} contains weights of a forecast unknown to this version`;
-    if (length !== expected) return `${name} has ${length} weights, expected ${expected}`;
+  for (const name of tensors.keys()) {
+    if (!name.startsWith(WEIGHTS) || PLACES.has(name)) continue;
+    return `${name} contains weights of a forecast unknown to this version`;
+  }
+  for (const [name, { length: expected }] of PLACES) {
+    const length = tensors.get(name)?.length;
+    if (length !== expected) return `${name} has ${length ?? "no"} weights, expected ${expected}`;
   }
   return undefined;
 }
 
-/**
- * The weights (kinds, components); 0 for forecasts that the pool was fitted without.
- *
- * @throws {FormatError} If the pool has weights of other forecasts.
- */
+/** The weights (kinds, components). @throws {FormatError} If the pool has weights of other forecasts. */
 export function weightsOf(tensors: Tensors): Float64Array {
   const fault = faultOfWeights(tensors);
   if (fault !== undefined) {
@@ -107,31 +97,10 @@ export function weightsOf(tensors: Tensors): Float64Array {
 }
 
 /** Splits weights (kinds, components) into tensors. */
-export function namedWeights(weights: ArrayLike<number>, tensors = PLACES): Map<string, Float32Array> {
+export function namedWeights(weights: ArrayLike<number>): Map<string, Float32Array> {
   return new Map(
-    [...tensors].map(([name, places]) => [name, Float32Array.from(places, (at) => weights[at])]),
+    [...PLACES].map(([name, places]) => [name, Float32Array.from(places, (at) => weights[at])]),
   );
-}
-
-/** Converts a pool to this version: weights get names, and newer forecasts get weights of 0. */
-export function presentPool(tensors: Tensors): Tensors {
-  if (tensors.size === 0) return tensors;
-  const pool = new Map(tensors);
-  const weights = pool.get(WEIGHTS);
-  if (weights?.length === NUM_KINDS * NUM_BY_POSITION) {
-    const places = placesOf(PARTS.filter(({ name }) => BY_POSITION.has(name)));
-    for (const [name, own] of namedWeights(weights, places)) pool.set(name, own);
-    pool.delete(WEIGHTS);
-  }
-  getOrMake(pool, AGE[0], () => ageTensor(USUAL_AGE));
-  for (const { name, numWeights, memory } of FORECASTS) {
-    if (pool.has(`${WEIGHTS}.${name}`)) continue;
-    pool.set(`${WEIGHTS}.${name}`, new Float32Array(NUM_KINDS * numWeights));
-    for (const [part, , type = "F32"] of Object.values(memory?.tensors ?? {})) {
-      getOrMake(pool, part, () => zeros(type, 0));
-    }
-  }
-  return pool;
 }
 
 /** The kernels of a question's forecasts, each asked once and only if one of its weights is above 0. */

@@ -25,7 +25,12 @@ import {
   unknownAddresses,
   usesAddress,
 } from "./free_rows.ts";
-import { AddressCounts, type MeasuredData, type TrainingData } from "../../data/addresses/known_addresses.ts";
+import {
+  AddressCounts,
+  type MeasuredData,
+  NO_DATA,
+  type TrainingData,
+} from "../../data/addresses/known_addresses.ts";
 
 /** Options for {@link adapt}. */
 export interface AdaptOptions extends Partial<FitOptions> {
@@ -140,7 +145,7 @@ export class AdaptedModel {
 
   /** The measurements of all adaptations, including earlier ones; undefined if there are none. */
   adaptation: MeasuredData | undefined;
-  readonly #trained: TrainingData | undefined;
+  readonly #trained: TrainingData;
   /** Counts behind {@link adaptation}; created by the first adaptation. */
   #counts: AddressCounts | undefined;
   /** Ensures that a measurement fitted repeatedly, as in `adapt --follow`, counts once. */
@@ -150,7 +155,7 @@ export class AdaptedModel {
   constructor(
     readonly config: ModelConfig,
     public weights: Map<string, TensorArray>,
-    { adapted, trainingData }: {
+    { adapted, trainingData = NO_DATA }: {
       adapted?: AdaptedParts | undefined;
       trainingData?: TrainingData | undefined;
     } = {},
@@ -158,12 +163,12 @@ export class AdaptedModel {
     this.rows = new Set(adapted?.rows);
     this.nodes = new Set(adapted?.nodes);
     this.#trained = trainingData;
-    this.adaptation = trainingData?.adaptation;
+    this.adaptation = trainingData.adaptation;
   }
 
-  /** The data that the model was trained on and adapted to; undefined if the training data are unknown. */
-  get trainingData(): TrainingData | undefined {
-    return this.#trained && { ...this.#trained, adaptation: this.adaptation };
+  /** The data that the model was trained on and adapted to. */
+  get trainingData(): TrainingData {
+    return { ...this.#trained, adaptation: this.adaptation };
   }
 
   /** Adapts the model to measurements. @throws {UserError} See {@link adapt}. */

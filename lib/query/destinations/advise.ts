@@ -24,6 +24,7 @@ import {
 import type { PingModel } from "../ping_model.ts";
 import { type AnswerOptions, answerQueries } from "../rtt/answer_queries.ts";
 import type { FileQuery } from "../rtt/query_file.ts";
+import { tablesOf } from "./source_prior.ts";
 
 /** A recommended measurement. */
 export interface AdvisedMeasurement {
@@ -143,14 +144,13 @@ export function requireCoordinates({ config, weights }: Pick<PingModel, "config"
 
 /**
  * Returns the nodes of the queries' endpoints, with their measurements; nothing is known about a prefix.
- * Without training data, addresses that have coordinates count as known exactly.
  */
 function designNodes(
   { config, weights, trainingData }: PingModel,
   queries: readonly FileQuery[],
   context: AnswerOptions["context"],
 ): (end: IpPrefix) => DesignNode {
-  const { embeddings, coordinates, fit } = requireCoordinates({ config, weights });
+  const { embeddings, fit } = requireCoordinates({ config, weights });
   const nodeOf = (bytes: Uint8Array) => embeddings.nodeOf(bytes);
   const ends = new Map(
     queries.flatMap(({ source, destination }) => [source, destination]).map((end) => {
@@ -160,8 +160,7 @@ function designNodes(
   );
   const byNode = new Map(Array.from(ends.values(), (end) => [end.node, end]));
   byNode.delete(NO_ROW);
-  for (const known of [trainingData?.known, trainingData?.adaptation?.known]) {
-    if (!known) continue;
+  for (const known of tablesOf(trainingData)) {
     const nodes = Array.from(known.addresses(), ({ bytes }) => nodeOf(bytes));
     for (const [a, b] of known.pairs()) {
       byNode.get(nodes[a])?.measured.add(nodes[b]);
@@ -178,7 +177,6 @@ function designNodes(
   return (end) => {
     const name = formatPrefix(end);
     const { node, measured } = ends.get(name) ?? { node: NO_ROW, measured: [] };
-    const isGiven = trainingData !== undefined || !coordinates.hasCoordinates(node);
-    return getOrMake(made, name, () => design.node(node, isGiven ? measured : undefined));
+    return getOrMake(made, name, () => design.node(node, measured));
   };
 }

@@ -124,7 +124,7 @@ function massOf(candidates: readonly Candidate[]): number {
 }
 
 /** All known destinations of an IP version, most measured first. */
-function mostMeasured(data: TrainingData | undefined, numBytes: number): Uint8Array[] {
+function mostMeasured(data: TrainingData, numBytes: number): Uint8Array[] {
   const all = tablesOf(data).flatMap((table) => [...table.destinations()]);
   return all.filter(({ bytes }) => bytes.length === numBytes)
     .sort((a, b) => b.asDestination.measurements - a.asDestination.measurements)

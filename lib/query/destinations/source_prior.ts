@@ -64,15 +64,14 @@ export class SourcePrior {
   readonly #total: number;
   readonly #neighbours: readonly Neighbours[];
 
-  /** @param data Undefined if the model has none; then the prior is the model's. */
-  constructor(data: TrainingData | undefined, { source, context }: Pick<RttQuery, "source" | "context">) {
+  constructor(data: TrainingData, { source, context }: Pick<RttQuery, "source" | "context">) {
     this.#tables = tablesOf(data);
     const measured = this.#tables.flatMap((table) => table.destinationsOf(source));
     for (const { address, seen } of measured) {
       const name = formatAddress(address.bytes);
       this.#counts.set(name, (this.#counts.get(name) ?? 0) + seen.measurements);
     }
-    this.#discount = data?.known.pairDiscount ?? 1;
+    this.#discount = data.known.pairDiscount;
     this.#total = this.#counts.values().reduce((sum, count) => sum + count, 0);
     measured.sort((a, b) => b.seen.measurements - a.seen.measurements);
     const recent = context.filter((each) => formatAddress(each.source) === formatAddress(source));
@@ -80,8 +79,7 @@ export class SourcePrior {
       ...recent.map(({ destination }) => destination),
       ...measured.map(({ address }) => address.bytes),
     ]).slice(0, MAX_KNOWN);
-    const weights = data ? prefixWeights(data.known, source.length) : [];
-    this.#neighbours = weights.map((weight, level) => {
+    this.#neighbours = prefixWeights(data.known, source.length).map((weight, level) => {
       const prefix = prefixOfAddress(source, PREFIX_LENGTHS[source.length][level]);
       const counts = this.#tables.map((table) => {
         const own = table.indexOf(source);
@@ -121,8 +119,8 @@ export class SourcePrior {
 }
 
 /** The tables of training and adaptation. */
-export function tablesOf(data: TrainingData | undefined): KnownAddresses[] {
-  return data ? [data.known, ...data.adaptation ? [data.adaptation.known] : []] : [];
+export function tablesOf({ known, adaptation }: TrainingData): KnownAddresses[] {
+  return [known, ...adaptation ? [adaptation.known] : []];
 }
 
 /** Removes duplicate addresses. */

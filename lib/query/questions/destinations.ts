@@ -72,7 +72,7 @@ export const destinations = question({
       probability: z.number(),
       basis: basisKindSchema,
       measured: seenSchema.nullable().describe(
-        "measurements by the source in the training data; null for prefixes, or if the model does not record them",
+        "measurements by the source in the training data; null for prefixes",
       ),
     })).describe("most probable first"),
     unlisted_probability: z.number().describe("the probability of candidates that are not listed"),
@@ -121,12 +121,12 @@ export const destinations = question({
       ...(placeOf(prefix) !== undefined && { place: placeOf(prefix) }),
       probability,
       basis: model.basisKindOf({ source: query.source, destination: prefix }),
-      measured: trainingData && isAddress(query.source)
+      measured: isAddress(query.source)
         ? seenJson(measuredBy(trainingData, query.source.bytes, prefix))
         : null,
     }));
     const notes = [...onSource];
-    if (trainingData?.known.isTruncated || trainingData?.adaptation?.known.isTruncated) {
+    if (trainingData.known.isTruncated || trainingData.adaptation?.known.isTruncated) {
       notes.push(
         "the model records only the most measured addresses and pairs: others count as never measured",
       );

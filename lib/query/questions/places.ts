@@ -95,7 +95,7 @@ class PlaceSearch {
     if (!/^(?:\d|[\da-f]*:)[\d.:a-f/]*$/.test(wanted)) return [];
     this.#known ??= [
       ...Array.from(this.#model.names.entries(), ([prefix]) => prefix),
-      ...Array.from(this.#model.trainingData?.known.addresses() ?? [], ({ bytes }) => formatAddress(bytes)),
+      ...Array.from(this.#model.trainingData.known.addresses(), ({ bytes }) => formatAddress(bytes)),
     ];
     const found = new Set<string>();
     for (const each of this.#known) {

@@ -17,7 +17,6 @@
  */
 import { formatAddress } from "../../data/addresses/ip.ts";
 import type { AddressNames } from "../../data/addresses/address_names.ts";
-import { sampleMeasurements } from "../../query/likelihood/sample.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import {
   type ApiMeasurement,
@@ -184,15 +183,11 @@ const MAX_EXAMPLES = 4;
 const NUM_TRIED = 16;
 /** The largest P(no reply) of an example, unless all pairs exceed it. */
 const MAX_EXAMPLE_LOSS = 0.1;
-/** Below 1, to prefer what the model is sure of: pairs that it has seen. */
-const TEMPERATURE = 0.5;
 
-/** Pairs that were measured often and reply; drawn from the model if its data is unknown. Deterministic. */
+/** Pairs that were measured often and reply. */
 async function examplesOf(model: PingModel): Promise<ModelAnswer["examples"]> {
   const asked = { timeS: null, context: [] };
-  const known = model.trainingData?.known.mostMeasured(NUM_TRIED) ?? [];
-  const drawn = { count: NUM_TRIED, seed: 0, temperature: TEMPERATURE };
-  const pairs = known.length > 0 ? known : await Array.fromAsync(sampleMeasurements(model, asked, drawn));
+  const pairs = model.trainingData.known.mostMeasured(NUM_TRIED);
   const tried = new Map<string, { ends: { src: string; dst: string }; pFailed: number }>();
   const use = ({ pFailed }: { pFailed: number }, i: number) => {
     const { source, destination } = pairs[i];

@@ -47,7 +47,7 @@ export const modelInfoSchema = z.object({
   config: z.record(z.string(), z.unknown())
     .describe("the run's whole configuration: model, optim, data, train"),
   is_calibrated: z.boolean(),
-  data: dataSchema.nullable().describe("the training data; null if the checkpoint does not record them"),
+  data: dataSchema.describe("the training data"),
   training_curve: z.array(z.object({
     step: z.int(),
     train_loss: z.number().nullable(),

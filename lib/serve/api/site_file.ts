@@ -15,7 +15,7 @@ const fileSchema = z.object({
 });
 const siteSchema = z.object({
   /** See {@link checkFormatVersion}. */
-  formatVersion: z.int().optional(),
+  formatVersion: z.int(),
   /** The model information that the page shows, without the GPU, which is the visitor's. */
   model: modelInfoSchema,
   /** Corrects distributions, see `QuantileCalibration`; null if the model is not calibrated. */
@@ -26,13 +26,13 @@ const siteSchema = z.object({
   names: z.string().optional(),
   /** Safetensors files with the weights, next to this file. */
   weights: z.array(fileSchema).min(1),
-  /** The addresses and pairs that the model was trained on, if known: see `trainingDataContent`. */
-  trainingData: fileSchema.optional(),
+  /** The addresses and pairs that the model was trained on, see `trainingDataContent`. */
+  trainingData: fileSchema,
 });
 export type Site = z.infer<typeof siteSchema>;
 export type WeightFile = Site["weights"][number];
 
-/** @throws {UserError} If its format version is newer. @throws {FormatError} If it is not a `site.json`. */
+/** @throws {UserError} If it has another format version. @throws {FormatError} If it is not a `site.json`. */
 export function parseSite(text: string, path: string): Site {
   try {
     const json = z.looseObject({}).parse(JSON.parse(text));

@@ -38,7 +38,6 @@ function CopyLink({ state }: { state: PageState }) {
 }
 
 function describeData(data: ModelAnswer["data"]): string {
-  if (!data) return "This checkpoint does not record which data the model was trained on.";
   const { origin, start, end, measurements, sources, destinations, adaptation } = data;
   const days = [start, end].flatMap((time) => time === null ? [] : [time.slice(0, 10)]);
   const text = [
@@ -56,9 +55,8 @@ function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelAnswer> }
   }
   const { data } = value;
   return (
-    <p class={`banner ${data?.is_synthetic ? "synthetic" : ""}`.trim()}>
-      {data?.is_synthetic ? <strong>Synthetic data: the answers describe no real network.</strong> : null}
-      {" "}
+    <p class={`banner ${data.is_synthetic ? "synthetic" : ""}`.trim()}>
+      {data.is_synthetic ? <strong>Synthetic data: the answers describe no real network.</strong> : null}{" "}
       {describeData(data)}
       <PlaceCredits sources={sourcesOfPlaces(value.config)} />
     </p>

@@ -4,10 +4,8 @@
  *
  * @module
  */
-import type { TrainingData } from "../../data/addresses/known_addresses.ts";
 import { AddressNames } from "../../data/addresses/address_names.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
-import { presentTensors } from "../../model/checkpoint_format.ts";
 import { modelShapes, parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
 import { parseSite, type Site, SITE_FILE, type WeightFile } from "../api/site_file.ts";
@@ -18,7 +16,6 @@ import { problemOf } from "../api/api_error.ts";
 import { WEIGHT_LIMIT } from "../../model/finite.ts";
 import { faultOfNumbers } from "../../model/tensor_bounds.ts";
 import { decodeTrainingData } from "../../model/training_tables.ts";
-import { presentPool } from "../../model/pool/forecasts.ts";
 import { bufferLimitBytes, largestTensorBytes, mib } from "../../model/allocation.ts";
 import { parameterTensors } from "../../model/buffers.ts";
 import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
@@ -40,12 +37,9 @@ async function loadSite(address: URL): Promise<Site> {
 async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<ModelCheckpoint> {
   // A program loads the files from its own disk, so a second copy would be useless.
   const cache = address.protocol === "file:" ? undefined : new WeightCache(address);
-  const files = [...site.weights, ...(site.trainingData ? [site.trainingData] : [])];
-  const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  let trainingData: TrainingData | undefined;
-  const weights = new Map<string, TensorArray>();
+  const totalBytes = [...site.weights, site.trainingData].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   let doneBytes = 0;
-  for (const file of files) {
+  const load = async (file: WeightFile) => {
     const url = new URL(file.path, address);
     const bytes = await bytesOf(
       file,
@@ -54,17 +48,16 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
       (loadedBytes) => onBytes(doneBytes + loadedBytes, totalBytes),
     );
     doneBytes += file.sizeBytes;
-    const content = decodeSafetensors(bytes, url.href);
-    const { tensors } = presentTensors(content, site.formatVersion, url.href);
-    if (file === site.trainingData) {
-      trainingData = decodeTrainingData({ ...content, tensors }, url.href);
-      continue;
-    }
-    for (const [name, values] of tensors) weights.set(name, values);
+    return { ...decodeSafetensors(bytes, url.href), path: url.href };
+  };
+  const weights = new Map<string, TensorArray>();
+  for (const file of site.weights) {
+    for (const [name, values] of (await load(file)).tensors) weights.set(name, values);
   }
+  const known = await load(site.trainingData);
   const model = parseModelConfig(site.model.config.model);
   const isOfPool = (name: string) => name.startsWith("pool.");
-  const pool = presentPool(new Map([...weights].filter(([name]) => isOfPool(name))));
+  const pool = new Map([...weights].filter(([name]) => isOfPool(name)));
   const network = new Map([...weights].filter(([name]) => !isOfPool(name)));
   const fault = faultOfNumbers(network, { config: model, limit: WEIGHT_LIMIT }) ?? faultOfNumbers(pool);
   if (fault !== undefined) throw new FormatError(`${fault}; export the site again`, { path: address.href });
@@ -74,7 +67,7 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
     config: { model },
     state: { step, files: { model: { sha256 } } },
     weights: network,
-    trainingData,
+    trainingData: decodeTrainingData(known, known.path),
     ...(pool.size > 0 && { pool }),
   };
 }

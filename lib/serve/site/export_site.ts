@@ -49,9 +49,9 @@ const [MAX_ADDRESSES, MAX_PAIRS] = [2 ** 16, 2 ** 17];
 export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLACE_BYTES): LoadedCheckpoint {
   const { config, weights, trainingData } = checkpoint;
   const { places } = config.model;
-  const small = { ...checkpoint, trainingData: trainingData && mostMeasured(trainingData) };
+  const small = { ...checkpoint, trainingData: mostMeasured(trainingData) };
   if (!places || 3 * places.tableSize <= maxBytes) return small;
-  const known = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
+  const known = Array.from(trainingData.known.addresses(), ({ bytes }) => bytes);
   const table = PlaceTable.decode(tensorOf(weights, PLACE_TABLE, "U8"), PLACE_TABLE);
   return withPlaceTable(small, table.within(maxBytes, known));
 }
@@ -66,9 +66,8 @@ function mostMeasured({ adaptation, ...trained }: TrainingData): TrainingData {
 
 /** SHA-256 of the site's content except the network's weights, hexadecimal. */
 export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uint8Array>): string {
-  const hash = createHash("sha256").update(JSON.stringify(describe(content, { weights: [] })));
-  const { trainingData } = content.checkpoint;
-  if (trainingData) hash.update(sha256OfTensors(trainingDataContent(trainingData).tensors));
+  const hash = createHash("sha256").update(JSON.stringify(describe(content)));
+  hash.update(sha256OfTensors(trainingDataContent(content.checkpoint.trainingData).tensors));
   if (content.pool) hash.update(sha256OfTensors(content.pool));
   for (const [name, bytes] of [...page].sort(([a], [b]) => a < b ? -1 : 1)) hash.update(name).update(bytes);
   return hash.digest("hex");
@@ -85,11 +84,10 @@ export function writeSite(
   page: ReadonlyMap<string, Uint8Array>,
 ): string[] {
   const { trainingData } = content.checkpoint;
-  const files = {
+  const site: Site = {
+    ...describe(content),
     weights: [{ path: WEIGHTS, ...writeWeights(join(folder, WEIGHTS), content) }],
-    ...(trainingData && {
-      trainingData: { path: TRAINING_DATA_FILE, ...writeTrainingData(folder, trainingData) },
-    }),
+    trainingData: { path: TRAINING_DATA_FILE, ...writeTrainingData(folder, trainingData) },
   };
   const write = (name: string, bytes: Uint8Array | string) => {
     writeFileAtomic(join(folder, name), bytes);
@@ -97,23 +95,22 @@ export function writeSite(
   };
   return [
     WEIGHTS,
-    ...(trainingData ? [TRAINING_DATA_FILE] : []),
-    write(SITE_FILE, JSON.stringify(describe(content, files))),
+    TRAINING_DATA_FILE,
+    write(SITE_FILE, JSON.stringify(site)),
     ...[...page].map(([name, bytes]) => write(name, name === PAGE ? withMeta(bytes) : bytes)),
   ];
 }
 
+/** What the site says about its model, except its files. */
 function describe(
   { info: model, calibration, dtype, names }: SiteContent,
-  files: Pick<Site, "weights" | "trainingData">,
-): Site {
+): Omit<Site, "weights" | "trainingData"> {
   return {
     formatVersion: FORMAT_VERSION,
     model,
     calibration: calibration && [...calibration],
     dtype,
     ...(names.size > 0 && { names: namesCsv(names.entries()) }),
-    ...files,
   };
 }
 

@@ -8,6 +8,7 @@ import {
   dataJson,
   measuredBy,
   momentOf,
+  NO_DATA,
 } from "../../../lib/data/addresses/known_addresses.ts";
 
 const DAY_S = Date.UTC(2019, 5, 1) / 1000;
@@ -130,13 +131,14 @@ Deno.test("basisOf() reports whether the pair was measured, both ends were, or t
   assertEquals(basis("203.0.112.0/24", "10.0.0.1").kind, "guess");
 });
 
-Deno.test("basisOf() reports a synthetic Internet, and a checkpoint without a table", () => {
+Deno.test("basisOf() reports a synthetic Internet, and answers without measurements", () => {
   const synthetic = { ...DATA, summary: { ...DATA.summary, isSynthetic: true } };
   assertStringIncludes(basis("8.8.8.8", "1.1.1.1", synthetic).text, "synthetic Internet, not the real one");
   assert(!basis("8.8.8.8", "1.1.1.1").text.includes("synthetic"));
   assertEquals(
-    basisOf(undefined, parsePrefix("8.8.8.8"), parsePrefix("1.1.1.1")).text,
-    "The model has no table of its training data: whether these addresses were measured is unknown.",
+    basisOf(NO_DATA, parsePrefix("8.8.8.8"), parsePrefix("1.1.1.0/24")).text,
+    "Neither endpoint is a single measured address: a guess from the whole network (nothing is known near " +
+      "8.8.8.8) and 1.1.1.0/24 (0 known addresses).",
   );
 });
 

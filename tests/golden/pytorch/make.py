@@ -142,7 +142,7 @@ class Transformer(nn.Module):
         vocab_size = {"v1": 266, "v2": 267}[config["vocabulary"]]
         self.wte = nn.Embedding(vocab_size, config["width"])
         has_rows = config.get("prefixVectors")
-        self.wpe = nn.Embedding(CONTENT["learnedRows"]["numRows"], config["width"]) if has_rows else None
+        self.address_embed = nn.Embedding(CONTENT["learnedRows"]["numRows"], config["width"]) if has_rows else None
         self.blocks = nn.ModuleList(Block(config) for _ in range(config["numLayers"]))
         self.lm_head = nn.Linear(config["width"], vocab_size, bias=False)
 
@@ -151,9 +151,9 @@ class Transformer(nn.Module):
         t = torch.arange(tokens.shape[1])
         mask = (t[None, None, :] <= t[None, :, None]) & (t[None, None, :] >= segment_start[:, :, None])
         x = self.wte(tokens)
-        if self.wpe:
+        if self.address_embed:
             # No row is the last one, of zeros.
-            x = x + F.pad(self.wpe.weight, (0, 0, 0, 1))[rows].sum(2)
+            x = x + F.pad(self.address_embed.weight, (0, 0, 0, 1))[rows].sum(2)
         for block in self.blocks:
             x = block(x, mask, segment_start == t)
         logits = self.lm_head(rms_norm(x))
@@ -186,8 +186,8 @@ def make_optimizers(model, config):
     """Each with its group's configuration; each learned row is a parameter by itself, so that it counts its updates."""
     matrices = [p for name, p in model.named_parameters() if name.startswith("blocks.")]
     members = {"embedding": [model.wte.weight], "head": [model.lm_head.weight], "matrices": matrices}
-    if model.wpe:
-        members["rows"] = [nn.Parameter(row) for row in model.wpe.weight.data]
+    if model.address_embed:
+        members["rows"] = [nn.Parameter(row) for row in model.address_embed.weight.data]
     made = []
     for name, parameters in members.items():
         group = config["groups"][name]
@@ -230,8 +230,9 @@ def train(model, batches, config, width):
         loss.backward()
         losses.append(loss.item())
         nn.utils.clip_grad_norm_(model.parameters(), config["maxGradientNorm"])
-        if model.wpe:
-            give_gradients(optimizers[-1][0].param_groups[0]["params"], model.wpe.weight.grad, named_rows(batch))
+        if model.address_embed:
+            rows, gradient = optimizers[-1][0].param_groups[0]["params"], model.address_embed.weight.grad
+            give_gradients(rows, gradient, named_rows(batch))
         for optimizer, group in optimizers:
             schedule(optimizer, group, config, width, step)
             optimizer.step()
@@ -246,7 +247,8 @@ def initial_weights(config):
     with torch.no_grad():
         model = Transformer(config)
         for name, parameter in model.named_parameters():
-            parameter.normal_(std=0.02 if name.startswith(("wte", "wpe")) else 1.5 / math.sqrt(parameter.shape[1]))
+            is_embedding = name.startswith(("wte", "address_embed"))
+            parameter.normal_(std=0.02 if is_embedding else 1.5 / math.sqrt(parameter.shape[1]))
     return model.state_dict()
 
 
@@ -257,10 +259,10 @@ def run_case(config, optim_config, batches, dtype, newton_schulz):
     logits, losses = losses_of(model, batches[0])
     mean_loss(model, batches[0]).backward()
     gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
-    if model.wpe:
-        whole, named = gradients["wpe.weight"], named_rows(batches[0])
+    if model.address_embed:
+        whole, named = gradients["address_embed.weight"], named_rows(batches[0])
         assert not whole.index_fill(0, named, 0).any()
-        gradients["wpe.weight"] = whole[named]
+        gradients["address_embed.weight"] = whole[named]
     values = {
         "logits": logits.detach().flatten(0, 1)[::LOGIT_STRIDE].contiguous(),
         "losses": losses.detach(),

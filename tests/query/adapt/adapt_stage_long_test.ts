@@ -89,7 +89,7 @@ Deno.test("adapt writes changed embeddings that queries read", () =>
     await succeed(command(at, "twice", "--checkpoint", at("adapted"), ...input));
     const [twice, once] = ["twice", "adapted"].map((name) => loadCheckpoint(at(name)));
     assertEquals(twice.adapted?.base, once.adapted?.base);
-    assertEquals([once, twice].map(({ trainingData }) => trainingData?.adaptation?.summary.measurements), [
+    assertEquals([once, twice].map(({ trainingData }) => trainingData.adaptation?.summary.measurements), [
       4,
       8,
     ]);
@@ -104,7 +104,7 @@ Deno.test("adapt --merge writes a whole checkpoint with the same weights", () =>
     assertEquals(whole.weights, adapted.weights);
     assertEquals(whole.adapted, undefined);
     assertEquals(whole.trainingData, adapted.trainingData);
-    assertEquals(whole.trainingData?.adaptation?.summary.measurements, 4);
+    assertEquals(whole.trainingData.adaptation?.summary.measurements, 4);
     Deno.removeSync(at("run"), { recursive: true });
     assertEquals(loadCheckpoint(at("whole")).weights, adapted.weights);
     const question = ["--checkpoint", at("adapted"), "--src", KNOWN[0], "--dst", NEW_ADDRESS];
@@ -162,7 +162,7 @@ Deno.test("adapt --follow publishes new lines, resumes from them and saves on SI
     assertEquals(strangers, 4, "two addresses and the pair of each, no prefixes");
     assertEquals([before.adapted?.nodes.size, after.adapted?.nodes.size], [1, 3]);
     const numFitted = [before, after].map(({ trainingData }) =>
-      trainingData?.adaptation?.summary.measurements
+      trainingData.adaptation?.summary.measurements
     );
     assertEquals(numFitted, [5, 8], "each reply once, however often it was fitted");
     const pair = [NEW_ADDRESS, KNOWN[1]] as const;

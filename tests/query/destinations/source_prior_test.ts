@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
-import type { KnownAddresses } from "../../../lib/data/addresses/known_addresses.ts";
+import { type KnownAddresses, NO_DATA } from "../../../lib/data/addresses/known_addresses.ts";
 import { prefixWeights, SourcePrior } from "../../../lib/query/destinations/source_prior.ts";
 import { dataOf } from "../adapt/tiny_rows.ts";
 
@@ -115,6 +115,6 @@ Deno.test("SourcePrior lists neighbours' destinations, likeliest first, includin
   assert(near.indexOf(9) < near.indexOf(4), `${near}`);
   assertEquals(near.toSorted(), [1, 2, 3, 4, 5, 6, 9]);
   assertEquals(ask("172.16.0.1"), []);
-  const none = new SourcePrior(undefined, { source: DESTINATIONS[0], context: [] });
+  const none = new SourcePrior(NO_DATA, { source: DESTINATIONS[0], context: [] });
   assertEquals([none.ofNeighbours(), none.known, none.of(DESTINATIONS[1], 0.25)], [[], [], 0.25]);
 });

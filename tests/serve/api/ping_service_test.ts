@@ -184,7 +184,7 @@ Deno.test("destinations() returns the result of rankDestinations()", () =>
         prefix: formatPrefix(prefix),
         probability,
         basis: "guess" as const,
-        measured: null,
+        measured: { measurements: 0, in_adaptation: 0, last_seen: null },
       })),
       unlisted_probability: found.unlistedProbability,
       candidates: found.candidates,

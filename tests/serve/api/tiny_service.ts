@@ -1,4 +1,5 @@
 /** A service with the tiny model, and questions for it. @module */
+import { dataJson, NO_DATA } from "../../../lib/data/addresses/known_addresses.ts";
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
 import type { BatchOptions } from "../../../lib/serve/api/queues.ts";
 import type { ModelInfo } from "../../../lib/serve/api/schemas.ts";
@@ -16,7 +17,7 @@ export const INFO: ModelInfo = {
   trained_tokens: 0,
   config: {},
   is_calibrated: false,
-  data: null,
+  data: dataJson(NO_DATA),
   training_curve: [],
   evaluation: null,
 };

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes, fail } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createHash } from "node:crypto";
 import { modelShapes } from "../../../lib/model/model_config.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
@@ -44,15 +44,15 @@ Deno.test("export writes the page and weights with their size and SHA-256, and a
     assertStringIncludes(Deno.readTextFileSync(at("site/index.html")), meta);
     const checkpoint = loadCheckpoint(at("run"));
     const { model, weights: [file], trainingData, ...site } = siteIn(at("site"));
-    assertEquals(site, { formatVersion: 3, calibration: null, dtype: "f32" });
+    assertEquals(site, { formatVersion: 1, calibration: null, dtype: "f32" });
     assertEquals([model.step, model.model_sha256], [3, checkpoint.state.files.model.sha256]);
-    for (const { path, sizeBytes, sha256 } of [file, trainingData ?? fail("without training data")]) {
+    for (const { path, sizeBytes, sha256 } of [file, trainingData]) {
       const bytes = Deno.readFileSync(at(`site/${path}`));
       assertEquals(sizeBytes, bytes.length);
       assertEquals(sha256, createHash("sha256").update(bytes).digest("hex"));
     }
     const known = decodeTrainingData(readSafetensors(at("site/training_data.safetensors")), "site").known;
-    assertEquals(known.columns, checkpoint.trainingData?.known.columns);
+    assertEquals(known.columns, checkpoint.trainingData.known.columns);
     assertEquals(readSafetensors(at("site/model.safetensors")).tensors, checkpoint.weights);
     const changedMs = Deno.statSync(at("site/site.json")).mtime?.getTime();
     assertStringIncludes(await exported(at, "site"), "already complete");
@@ -106,7 +106,14 @@ Deno.test("export includes the model's calibration and evaluation, and rejects t
     const { sha256 } = loadCheckpoint(at("run")).state.files.model;
     const overall = { medianAbsoluteMs: 1, meanAbsoluteMs: 2, crpsMs: 3 };
     const write = (modelSha256: string) => {
-      const run = { checkpoint: "run", step: 3, modelSha256, numMeasurements: 7, split: "test" };
+      const run = {
+        checkpoint: "run",
+        step: 3,
+        modelSha256,
+        isPooled: false,
+        numMeasurements: 7,
+        split: "test",
+      };
       const rtt = { numTraining: 5, model: { overall }, baselines: [] };
       Deno.writeTextFileSync(at("report.json"), JSON.stringify({ run, calibration: { shares }, rtt }));
     };

@@ -9,7 +9,6 @@ import { tinyLocatedModel, tinyPlacedModel } from "../../query/adapt/tiny_rows.t
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { succeed } from "../../cli/process.ts";
 import { hasBrowser, SOFTWARE_WEBGPU, TestBrowser } from "../../base/report/browser.ts";
-import { toSiteVersion1 } from "../../train/version_1.ts";
 import { StaticServer } from "../test_server.ts";
 
 const HAS_BROWSER = hasBrowser();
@@ -75,14 +74,14 @@ async function statusOf(page: Page, url: string, wanted: RegExp): Promise<string
 
 function report(at: (name: string) => string): string[] {
   const { sha256 } = loadCheckpoint(at("run")).state.files.model;
-  const run = { checkpoint: "run", step: 3, modelSha256: sha256 };
+  const run = { checkpoint: "run", step: 3, modelSha256: sha256, isPooled: false };
   const shares = CALIBRATION_LEVELS.map((level) => level ** 2);
   Deno.writeTextFileSync(at("report.json"), JSON.stringify({ run, calibration: { shares } }));
   return ["--calibration", at("report.json")];
 }
 
 Deno.test({
-  name: "the model in a browser matches query rtt, calibrated or not, and from a version 1 site",
+  name: "the model in a browser matches query rtt, calibrated or not",
   ignore: !HAS_BROWSER,
   fn: (t) =>
     withSite(async ({ server, browser, at }) => {
@@ -106,15 +105,9 @@ Deno.test({
             assertNear(answers[i].quantiles_ms[p], quantiles_ms[p], `quantile ${p} of question ${i}`);
           }
         });
-        return answers;
       };
 
-      await t.step("uncalibrated, then as version 1", async () => {
-        const wanted = await check();
-        toSiteVersion1(server.folder);
-        assertEquals(await ask(), wanted);
-        assertEquals(server.requests.filter((path) => path === WEIGHTS).length, 2);
-      });
+      await t.step("uncalibrated", async () => await check());
 
       await t.step("calibrated", async () => {
         const calibration = report(at);
