@@ -57,7 +57,7 @@ function signOf(stage: string): RegExp {
 
 /** Matches a line of JSON by its first key and some later keys, in order. */
 function jsonLine(first: string, ...further: string[]): RegExp {
-  return new RegExp(`^\\{"${first}":${further.map((key) => `.*"(?:${key})":`).join("")}`);
+  return new RegExp(`^\\{"${first}":${further.map((key) => `.*"${key}":`).join("")}`);
 }
 
 function anyOf(...patterns: RegExp[]): RegExp {
