@@ -180,9 +180,7 @@ function orReplacing<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof UserError) {
-      readManifests(runOfCheckpoint(path) ?? path);
-    }
+    if (error instanceof UserError) readManifests(runOfCheckpoint(path) ?? path);
     throw error;
   }
 }

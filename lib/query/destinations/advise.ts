@@ -134,17 +134,14 @@ export async function adviseOn(
 export function requireCoordinates({ config, weights }: Pick<PingModel, "config" | "weights">) {
   const embeddings = new AddressEmbeddings(config);
   embeddings.load(weights);
-  const { coordinates } = embeddings;
-  const fit = coordinates?.fitted;
-  if (coordinates && fit) return { embeddings, coordinates, fit };
+  const fit = embeddings.coordinates?.fitted;
+  if (fit) return { embeddings, fit };
   throw new UserError(
     "the model has no coordinates; train one with --config demo or campaign",
   );
 }
 
-/**
- * Returns the nodes of the queries' endpoints, with their measurements; nothing is known about a prefix.
- */
+/** Returns the nodes of the queries' endpoints, with their measurements. Nothing is known about a prefix. */
 function designNodes(
   { config, weights, trainingData }: PingModel,
   queries: readonly FileQuery[],
