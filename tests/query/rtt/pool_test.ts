@@ -7,7 +7,7 @@ import { basisJson } from "../../../lib/data/addresses/known_addresses.ts";
 import { rttsText } from "../../../lib/data/addresses/measured_text.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import type { Forecast, KnownOfQuestion } from "../../../lib/model/pool/forecast.ts";
-import { kernelsOf, NUM_COMPONENTS, weightsOf } from "../../../lib/model/pool/forecasts.ts";
+import { kernelsOf, namedWeights, NUM_COMPONENTS, weightsOf } from "../../../lib/model/pool/forecasts.ts";
 import { factors } from "../../../lib/model/pool/forecasts/factors.ts";
 import { forest } from "../../../lib/model/pool/forecasts/forest.ts";
 import { kriging } from "../../../lib/model/pool/forecasts/kriging.ts";
@@ -147,7 +147,8 @@ Deno.test("for a pair without RTTs hardly any mass lies above four times the usu
 /** Centres of a forecast's kernels that have the same width. */
 function logsOf({ name, numWeights }: Forecast, known: KnownOfQuestion): number[] {
   const first = Float32Array.from({ length: NUM_KINDS * numWeights }, (_, i) => i % numWeights === 0 ? 1 : 0);
-  const weights = weightsOf(new Map([[`pool.weights.${name}`, first]])).subarray(0, NUM_COMPONENTS);
+  const others = namedWeights(new Float32Array(NUM_KINDS * NUM_COMPONENTS));
+  const weights = weightsOf(others.set(`pool.weights.${name}`, first)).subarray(0, NUM_COMPONENTS);
   return kernelsOf(known)(weights).map(({ log }) => log);
 }
 
