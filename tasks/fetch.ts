@@ -225,7 +225,7 @@ function parseSpan({ start, stop }: Pick<Options, "start" | "stop">) {
 
 function parseTimeS(text: string, option: string): number {
   const time = parseTimeUs(text);
-  if ("fault" in time) throw new UsageError(`Cannot use --${option} ${text}: ${time.fault}`);
+  if ("fault" in time) throw new UsageError({ action: `use --${option} ${text}`, ...time.fault });
   return Math.floor(time.timeUs / 1e6);
 }
 

@@ -126,9 +126,11 @@ async function nodesOf(
   signal: AbortSignal,
 ): Promise<MatrixNode[]> {
   const lines = readQueries(readLines(path, signal), path, { src: "0.0.0.0", time: undefined }, places);
-  return await matrixNodes(lines, "line", names).catch((error) => {
-    if (!(error instanceof UserError) || error.message.includes(path)) throw error;
-    throw new UserError(`Cannot read ${path}: ${error.message}`);
+  return await matrixNodes(lines, "nodes", names).catch((error) => {
+    if (!(error instanceof UserError) || !error.fault?.path) throw error;
+    const { path: [, line], ...fault } = error.fault;
+    const place = line === undefined ? "" : `: line ${Number(line) + 1}`;
+    throw new UserError({ ...fault, action: `read ${path}${place}` });
   });
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { adviceOnName } from "../lib/data/addresses/ip_prefix.ts";
+import { addressFault } from "../lib/data/addresses/ip_prefix.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
@@ -21,10 +21,7 @@ import { printLine } from "../lib/io/files/standard_output.ts";
 export function addressOf(option: string, text: string): Uint8Array {
   const bytes = parseAddress(text);
   if (bytes) return bytes;
-  throw new UsageError(
-    `Cannot use --${option} ${shortened(text)}: it is not an address, expected an IPv4 or IPv6 ` +
-      `address${adviceOnName(text)}`,
-  );
+  throw new UsageError({ action: `use --${option} ${shortened(text)}`, ...addressFault(text) });
 }
 
 /** The model of `--checkpoint`, as modified by other options. */

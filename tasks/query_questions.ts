@@ -63,7 +63,7 @@ export async function givenQuestion(
           lines.push(line);
         } catch (error) {
           if (!(error instanceof UserError)) throw error;
-          throw new UserError(`Cannot read ${path}: line ${line}: ${error.message}`);
+          throw new UserError({ found: error.message, ...error.fault, action: `read ${path}: line ${line}` });
         }
       }
       if (items.length === 0) {
@@ -102,18 +102,20 @@ export async function askModel<Q extends Question>(
 
 /** Names the option or the line that a faulty field came from. */
 function namedFault(error: unknown, { fields, files }: GivenQuestion): unknown {
-  if (!(error instanceof UserError)) return error;
-  const [, item, at, found] = /^(\w+) (\d+): (.*)/s.exec(error.message) ?? [];
-  for (const [name, { path, lines }] of files) {
-    if (item === undefined || !name.startsWith(item)) continue;
-    return new UserError(`Cannot read ${path}: line ${lines[Number(at) - 1]}: ${found}`);
+  if (!(error instanceof UserError) || !error.fault?.path) return error;
+  const { path: [field, item, ...path], ...fault } = error.fault;
+  const name = String(field);
+  const file = files.get(name);
+  if (file && item !== undefined) {
+    return new UserError({ ...fault, path, action: `read ${file.path}: line ${file.lines[Number(item)]}` });
   }
-  const fault =
-    /^(?:found (?:no )?(?<found>\w+)(?: "[^"]*")?, |(?<read>\w+): (?:Cannot read "[^"]*": )?)(?<text>.*)/s
-      .exec(error.message)?.groups;
-  const name = fault?.found ?? fault?.read;
-  if (name === undefined || typeof fields[name] !== "string") return error;
-  return new UsageError(`Cannot use --${kebab(camel(name))} ${shortened(fields[name])}: ${fault?.text}`);
+  const given = fields[name];
+  if (typeof given !== "string") return error;
+  return new UsageError({
+    ...fault,
+    value: undefined,
+    action: `use --${kebab(camel(name))} ${shortened(given)}`,
+  });
 }
 
 /** @param rows The field of the answer that becomes the lines of `--output`. */

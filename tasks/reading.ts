@@ -86,5 +86,5 @@ function addressOf(
 function startOf(text: string): number {
   const parsed = parseTimeUs(text);
   if ("timeUs" in parsed) return parsed.timeUs / 1e6;
-  throw new UsageError(`Cannot use --start ${shortened(text)}: ${parsed.fault}`);
+  throw new UsageError({ action: `use --start ${shortened(text)}`, ...parsed.fault });
 }

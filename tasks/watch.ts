@@ -30,6 +30,7 @@ import { exposition } from "../lib/serve/metrics.ts";
 import { HttpServer } from "../lib/serve/server.ts";
 import { watchMetrics } from "../lib/serve/watched.ts";
 import { AppendedLines } from "../lib/io/files/appended_lines.ts";
+import { systemCode } from "../lib/io/files/file_errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import { printLine } from "../lib/io/files/standard_output.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
@@ -346,7 +347,7 @@ class Repeated implements Disposable {
       if (this.#failure) this.log("the metrics are written again");
       this.#failure = undefined;
     } catch (error) {
-      if (!isOfSystem(error)) this.#error ??= error;
+      if (!(error instanceof Error) || !systemCode(error)) this.#error ??= error;
       else {
         if (!this.#failure) this.log(`${error.message}; until then no metrics are written`);
         this.#failure = error;
@@ -372,11 +373,6 @@ class Repeated implements Disposable {
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
-}
-
-/** Whether an error comes from the system, such as a full disk. */
-function isOfSystem(error: unknown): error is Error {
-  return error instanceof Error && /\(os error \d+\)/.test(`${error.message} ${error.cause}`);
 }
 
 /** The calibration of the evidence of alarms, unless it is the input itself. */

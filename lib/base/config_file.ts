@@ -9,6 +9,7 @@ import { isObject } from "./collections.ts";
 import * as z from "zod";
 import { didYouMean } from "./text.ts";
 import { ConfigError, UsageError } from "./errors.ts";
+import { checked, valueAt } from "./schema_fault.ts";
 
 /**
  * Checks parsed JSON.
@@ -21,27 +22,16 @@ import { ConfigError, UsageError } from "./errors.ts";
  *   value.
  */
 export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = ""): T {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
+  const result = checked(schema, value);
+  if ("data" in result) return result.data;
+  const { issue, fault } = result;
   const path = issue.path.map(String);
   if (issue.code === "unrecognized_keys") {
     const key = issue.keys[0];
     const hint = didYouMean(key, knownKeys(schema, path, value));
     throw new ConfigError(dotted(keyPath, [...path, key]), `the key is unknown${hint}`);
   }
-  throw new ConfigError(dotted(keyPath, path), foundAndWanted(issue, value));
-}
-
-/** The first fault in JSON written by a program, such as `position.block: found -1, expected at least 0`. */
-export function faultOfJson(error: z.ZodError, value: unknown): string {
-  const issue = error.issues[0];
-  return `${dotted("", issue.path.map(String))}: ${foundAndWanted(issue, value)}`;
-}
-
-function foundAndWanted(issue: z.core.$ZodIssue, value: unknown): string {
-  const found = valueAt(value, issue.path);
-  return `found ${found === undefined ? "nothing" : JSON.stringify(found)}, ${wanted(issue)}`;
+  throw new ConfigError(dotted(keyPath, path), { ...fault, path: [], value: fault.value ?? "nothing" });
 }
 
 /**
@@ -80,39 +70,8 @@ function parseValue(text: string): unknown {
   }
 }
 
-/** What zod expected, such as `expected at least 1`. Messages of custom checks are kept. */
-function wanted(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case "custom":
-      return issue.message;
-    case "invalid_type":
-      return `expected ${article(issue.expected === "int" ? "integer" : issue.expected)}`;
-    case "too_small":
-      return `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}`;
-    case "too_big":
-      return `expected ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}`;
-    case "invalid_value":
-      return `expected ${issue.values.map(String).join(" or ")}`;
-    default:
-      return issue.message;
-  }
-}
-
-function article(noun: string): string {
-  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
-}
-
 function dotted(prefix: string, path: readonly string[]): string {
   return [...(prefix ? [prefix] : []), ...path].join(".") || "(all)";
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let at = value;
-  for (const key of path) {
-    if (typeof at !== "object" || at === null) return undefined;
-    at = (at as Record<PropertyKey, unknown>)[key];
-  }
-  return at;
 }
 
 /** The keys that the schema knows at a path. In a union, the discriminator selects the members. */

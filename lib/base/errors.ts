@@ -3,10 +3,48 @@
  *
  * A user's mistake (a missing file, a wrong flag, damaged bytes) is a {@link UserError}: the command line
  * prints its message as one line and exits, without a stack trace. Every other error is a bug in this
- * program. Messages follow `Cannot <action>: <what was found>, expected <what>; <next command or fix>`.
+ * program. Messages follow `Cannot <action>: <what was found>, expected <what>; <next command or fix>`. An
+ * error that others complete or shorten has these parts as a {@link Fault}, so that nothing parses a message.
  *
  * @module
  */
+
+/** The parts of a message, as {@link faultText} puts them together. */
+export interface Fault {
+  /** What cannot be done, such as `read a.csv at line 3`. */
+  readonly action?: string | undefined;
+  /** The faulty field of a question or a file, such as `["context", 0, "src"]`. */
+  readonly path?: readonly PropertyKey[] | undefined;
+  /** The value found there, or in its place, as {@link shown}; null if it is missing. */
+  readonly value?: string | null | undefined;
+  /** What was found, or what is wrong. */
+  readonly found?: string | undefined;
+  /** What was expected, without this word. */
+  readonly expected?: string | undefined;
+  /** What to do about it; in formats of measurements with the options of the command line. */
+  readonly advice?: string | undefined;
+}
+
+/** The one-line message of a fault. */
+export function faultText({ action, path = [], value, found, expected, advice }: Fault): string {
+  const field = pathText(path);
+  const given = value === null ? `no ${field || "value"}` : [field, value].filter(Boolean).join(" ");
+  const parts = [
+    value === undefined ? undefined : `found ${given}`,
+    found,
+    expected === undefined ? undefined : `expected ${expected}`,
+  ].filter((part) => part !== undefined).join(", ");
+  const place = [action && `Cannot ${action}`, value === undefined && field].filter(Boolean);
+  return [...place, advice === undefined ? parts : `${parts}; ${advice}`].join(": ");
+}
+
+/** Formats a path, such as `context[0].src`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === "number") return `${text}[${key}]`;
+    return text === "" ? String(key) : `${text}.${String(key)}`;
+  }, "");
+}
 
 /** A mistake that the user can correct, with a one-line message. */
 export class UserError extends Error {
@@ -14,6 +52,14 @@ export class UserError extends Error {
   override name = "UserError";
   /** The exit code of a command that fails with this error. */
   readonly exitCode: number = 1;
+  /** The parts of the message; undefined if it was given as text. */
+  readonly fault: Fault | undefined;
+
+  /** @param message The message, or its parts. */
+  constructor(message: string | Fault, options?: ErrorOptions) {
+    super(typeof message === "string" ? message : faultText(message), options);
+    this.fault = typeof message === "string" ? undefined : message;
+  }
 }
 
 /** A wrong command line: an unknown option, a value of a wrong type, or a missing option. */
@@ -40,11 +86,12 @@ export class FormatError extends UserError {
    * @param where The file and the offset in bytes (or another location, such as `row 17`).
    */
   constructor(
-    message: string,
+    message: string | Fault,
     where: { path: string; offsetBytes?: number; place?: string; cause?: unknown },
   ) {
     const place = where.place ?? (where.offsetBytes === undefined ? undefined : `byte ${where.offsetBytes}`);
-    super(`Cannot read ${where.path}${place ? ` at ${place}` : ""}: ${message}`, { cause: where.cause });
+    const action = `read ${where.path}${place ? ` at ${place}` : ""}`;
+    super({ ...faultOf(message), action }, { cause: where.cause });
     this.path = where.path;
     this.offsetBytes = where.offsetBytes;
   }
@@ -63,10 +110,14 @@ export class ConfigError extends UsageError {
    * @param keyPath The dotted path of the key.
    * @param message What was found and what was expected.
    */
-  constructor(keyPath: string, message: string, options?: ErrorOptions) {
-    super(`Cannot use config key ${keyPath}: ${message}`, options);
+  constructor(keyPath: string, message: string | Fault, options?: ErrorOptions) {
+    super({ ...faultOf(message), action: `use config key ${keyPath}` }, options);
     this.keyPath = keyPath;
   }
+}
+
+function faultOf(message: string | Fault): Fault {
+  return typeof message === "string" ? { found: message } : message;
 }
 
 /** A WGSL kernel that does not compile or is used incorrectly. */
@@ -134,4 +185,10 @@ export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
 /** Shortens input for a message to at most `maxLength` characters, replacing the rest by `…`. */
 export function shortened(text: string, maxLength = 80): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
+}
+
+/** Formats a JSON value for a message, however long or deep it is. */
+export function shown(value: unknown): string {
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
+  return JSON.stringify(typeof value === "string" ? shortened(value) : value);
 }

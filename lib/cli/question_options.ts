@@ -5,8 +5,10 @@
  * @module
  */
 import * as z from "zod";
+import { faultText } from "../base/errors.ts";
+import { checked } from "../base/schema_fault.ts";
 import type { Question } from "../query/questions/question.ts";
-import { faultOf, normalized, queryFormOf, unwrapped } from "../query/questions/read_fields.ts";
+import { normalized, queryFormOf, unwrapped } from "../query/questions/read_fields.ts";
 import { type Option, option } from "./options.ts";
 import * as uses from "./path_uses.ts";
 
@@ -67,9 +69,10 @@ function fieldOption(name: string, field: z.ZodType, isRequired: boolean): Optio
   if (file) return option.path(uses.input, `${help}; ${FILES[file]}`, required) as Option<unknown>;
   if (unwrapped(field) instanceof z.ZodBoolean) return option.switch(help) as Option<unknown>;
   const read = (text: string) => {
-    const { success, data, error } = field.safeParse(normalized(field, text));
-    if (success) return data;
-    throw new RangeError(faultOf(error));
+    const result = checked(field, normalized(field, text));
+    if ("data" in result) return result.data;
+    const { path: _, value: __, ...fault } = result.fault;
+    throw new RangeError(faultText(fault));
   };
   return option.value(read, help, { value: valueName(name, field), ...choicesOf(field), ...required });
 }

@@ -6,8 +6,8 @@
  */
 import * as z from "zod";
 import { KnownAddresses, type MeasuredData, type TrainingData } from "../data/addresses/known_addresses.ts";
-import { faultOfJson } from "../base/config_file.ts";
 import { FormatError } from "../base/errors.ts";
+import { checked } from "../base/schema_fault.ts";
 import { tensorOf } from "../base/safetensors_header.ts";
 import { END_TIME_US, MIN_TIME_US } from "../data/formats/batch.ts";
 import type { SafetensorsContent } from "../io/safetensors.ts";
@@ -67,11 +67,14 @@ function contentOf({ summary, known }: MeasuredData, prefix = ""): SafetensorsCo
 function dataOf({ tensors, metadata }: Tables, path: string, prefix = ""): MeasuredData {
   try {
     const json = JSON.parse(metadata[`${prefix}summary`]);
-    const { data: parsed, error } = metadataSchema.safeParse(json);
-    if (error) {
-      throw new FormatError(`its ${prefix}summary: ${faultOfJson(error, json)}; ${USE_ANOTHER}`, { path });
+    const parsed = checked(metadataSchema, json);
+    if ("fault" in parsed) {
+      throw new FormatError({ ...parsed.fault, advice: USE_ANOTHER }, {
+        path,
+        place: `its ${prefix}summary`,
+      });
     }
-    const { isTruncated, ...summary } = parsed;
+    const { isTruncated, ...summary } = parsed.data;
     const [v4, v6, seen, pairs] = COLUMNS.map(([name]) => tensorOf(tensors, prefix + name, "U32"));
     const data = { summary, known: new KnownAddresses({ v4, v6, seen, pairs }, isTruncated) };
     for (const fault of faultsOf(data, prefix)) throw new FormatError(`${fault}; ${USE_ANOTHER}`, { path });

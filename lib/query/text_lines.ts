@@ -56,15 +56,15 @@ export async function* chunksUntil(
   }
 }
 
-/** The JSON object in a line. @param wanted The expectation, for errors. @throws {UserError} If missing. */
-export function jsonObjectOf(text: string, wanted: string): Record<string, unknown> {
+/** The JSON object in a line. @param expected The expectation, for errors. @throws {UserError} If missing. */
+export function jsonObjectOf(text: string, expected: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value as Record<string, unknown>;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new UserError(`the line is not a JSON object, ${wanted}`);
+  throw new UserError({ found: "the line is not a JSON object", expected });
 }
 
 /** Collects the bytes of one line. */

@@ -7,10 +7,10 @@
  */
 import * as z from "zod";
 import { isObject } from "../base/collections.ts";
-import { faultOfJson } from "../base/config_file.ts";
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { ConfigError, ensure, FormatError, UserError } from "../base/errors.ts";
+import { checked } from "../base/schema_fault.ts";
 import { floatsOf, type TensorArray, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { modelShapes, PLACE_TABLE } from "../model/model_config.ts";
 import { PlaceTable } from "../data/addresses/place_table.ts";
@@ -186,7 +186,7 @@ const stateSchema = z.object({
     ? ["numSkippedInRow"]
     : undefined;
   if (wrong) {
-    context.addIssue({ code: "custom", path: wrong, message: "expected at most the total number of steps" });
+    context.addIssue({ code: "custom", path: wrong, message: "at most the total number of steps" });
   }
 });
 
@@ -249,13 +249,9 @@ function parseState(
   try {
     const { sha256, formatVersion, ...rest } = z.looseObject({ sha256: z.string() }).parse(JSON.parse(text));
     checkFormatVersion(formatVersion, path);
-    const { data: state, error } = stateSchema.safeParse(rest);
-    if (error) {
-      throw new FormatError(`${faultOfJson(error, rest)}; ${USE_ANOTHER}`, {
-        path,
-      });
-    }
-    return { sha256, formatVersion, state };
+    const state = checked(stateSchema, rest);
+    if ("fault" in state) throw new FormatError({ ...state.fault, advice: USE_ANOTHER }, { path });
+    return { sha256, formatVersion, state: state.data };
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     throw new FormatError("it is not a checkpoint state, it was damaged or cut short", { path, cause });

@@ -42,14 +42,14 @@ function assertConfigError(changes: Record<string, unknown>, keyPath: string, me
 }
 
 Deno.test("parseModelConfig() rejects unknown keys and wrong values, and reports what it expected", () => {
-  assertThrows(() => parseModelConfig(3), ConfigError, "found 3, expected an object");
+  assertThrows(() => parseModelConfig(3), ConfigError, "found 3, expected a JSON object");
   assertConfigError({ numLayer: 3 }, "model.numLayer", "the key is unknown; did you mean numLayers?");
   assertConfigError({ numLayers: 0 }, "model.numLayers", "found 0, expected at least 1");
   assertConfigError({ numLayers: 1.5 }, "model.numLayers", "found 1.5, expected an integer");
   assertConfigError({ width: "64" }, "model.width", 'found "64", expected a number');
   assertConfigError({ width: 30 }, "model.width", "found 30, expected a multiple of 4");
   assertConfigError({ headDim: 48 }, "model.headDim", "found 48, expected 32 or 64 or 128");
-  assertConfigError({ activation: "relu" }, "model.activation", "expected relu2 or gelu or silu");
+  assertConfigError({ activation: "relu" }, "model.activation", 'expected "relu2" or "gelu" or "silu"');
   assertConfigError({ mlpWidth: undefined }, "model.mlpWidth", "found nothing, expected a number");
   assertConfigError({ sequenceLength: 65536 }, "model.sequenceLength", "expected at most 65535");
 });

@@ -74,7 +74,7 @@ const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[
     ["seen", 1, 65535, "expected 0 or a time from 1700000000 to 1700001800"],
     ["pairs", 101, 99, "element 101 of tensor pairs is 99, expected below 12"],
     ["pairs", "all", 0, "of tensor pairs is 0, expected rows in ascending order"],
-    ["summary startS", 0, 0.5, "its summary: startS: found 0.5, expected at least 631152000"],
+    ["summary startS", 0, 0.5, "its summary: found startS 0.5, expected at least 631152000"],
     [
       "summary endS",
       0,
@@ -88,7 +88,7 @@ const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[
       "the counts of tensor seen add up to 104, expected 8589803518",
     ],
     ["summary sources", 0, 1, "tensor seen has 6 sources, expected 1"],
-    ["summary destinations", 0, -1, "its summary: destinations: found -1, expected at least 0"],
+    ["summary destinations", 0, -1, "its summary: found destinations -1, expected at least 0"],
   ],
   "rows.safetensors": [
     [
@@ -108,15 +108,15 @@ const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[
     ["coordinates.values", 9, 0.5, "is 0.5, expected a whole number from -33 to 31"],
     ["coordinates.values", 10, -1, "element 10 of tensor coordinates.values is -1, expected a number from 0"],
     ["adaptation.seen", 0, 9, "element 0 of tensor adaptation.seen is 9"],
-    ["adaptation.summary measurements", 0, 1.5, "its adaptation.summary: measurements: found 1.5"],
+    ["adaptation.summary measurements", 0, 1.5, "its adaptation.summary: found measurements 1.5"],
   ],
   "state.json": [
-    ["step", 0, -1, "step: found -1, expected at least 0"],
-    ["position.block", 0, -1, "position.block: found -1, expected at least 0"],
-    ["position.blockRows", 0, 0, "position.blockRows: found 0, expected at least 1"],
-    ["numSkippedSteps", 0, 4, "numSkippedSteps: found 4, expected at most the total number of steps"],
-    ["numSkippedInRow", 0, 1, "numSkippedInRow: found 1, expected at most the total number of steps"],
-    ["files.model.sizeBytes", 0, 0.5, "files.model.sizeBytes: found 0.5, expected an integer"],
+    ["step", 0, -1, "found step -1, expected at least 0"],
+    ["position.block", 0, -1, "found position.block -1, expected at least 0"],
+    ["position.blockRows", 0, 0, "found position.blockRows 0, expected at least 1"],
+    ["numSkippedSteps", 0, 4, "found numSkippedSteps 4, expected at most the total number of steps"],
+    ["numSkippedInRow", 0, 1, "found numSkippedInRow 1, expected at most the total number of steps"],
+    ["files.model.sizeBytes", 0, 0.5, "found files.model.sizeBytes 0.5, expected an integer"],
   ],
 };
 

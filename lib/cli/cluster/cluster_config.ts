@@ -14,7 +14,7 @@ export type ChainStage = typeof CHAIN_STAGES[number];
 const text = (pattern: RegExp, wanted: string) =>
   z.preprocess(
     (value) => typeof value === "number" ? String(value) : value,
-    z.string().regex(pattern, `expected ${wanted}`),
+    z.string().regex(pattern, wanted),
   );
 const word = text(/^[\w.,:+-]+$/, "a word of letters, digits and . , : + -");
 const line = text(/^[^\n\r]+$/, "one line");
@@ -28,7 +28,7 @@ const demands = {
   cpus: count(1).optional(),
   gpus: z.union(
     [count(0), text(/^[\w.-]+:\d+$/, "such as a100:1")],
-    "expected a number or a text such as a100:1",
+    "a number or a text such as a100:1",
   )
     .optional(),
   options: z.array(text(/^--[a-z][^\n\r]*$/, "an option of sbatch such as --qos=long")).optional(),

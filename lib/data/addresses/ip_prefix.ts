@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { UserError } from "../../base/errors.ts";
+import { type Fault, UserError } from "../../base/errors.ts";
 import { formatAddress, parseAddress } from "./ip.ts";
 
 /** A prefix of any length. A prefix of full length is an address. */
@@ -52,7 +52,7 @@ export function parsePrefix(text: string): IpPrefix {
 }
 
 /** What is wrong with a prefix as text; undefined if it is valid. */
-export function faultOfPrefix(text: string): string | undefined {
+export function faultOfPrefix(text: string): Fault | undefined {
   const split = trySplitPrefix(text);
   return "fault" in split ? split.fault : undefined;
 }
@@ -117,27 +117,32 @@ function maskOf(length: number, index: number): number {
   return 255 << (8 - numBits) & 255;
 }
 
-/** Advice if a host name or an AS number was given instead of an address; empty for any other text. */
-export function adviceOnName(text: string): string {
-  if (/^AS\d+$/i.test(text)) return "; this is an AS number: give one of its prefixes";
+/** Says that a text is not an address, with advice if it is a host name or an AS number. */
+export function addressFault(text: string, wanted = "address"): Fault {
+  return { expected: `an IPv4 or IPv6 ${wanted}`, advice: adviceOnName(text) };
+}
+
+/** Advice if a host name or an AS number was given instead of an address. */
+export function adviceOnName(text: string): string | undefined {
+  if (/^AS\d+$/i.test(text)) return "this is an AS number: give one of its prefixes";
   const isName = /^(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text);
-  return isName ? "; this looks like a host name: resolve it and give its address" : "";
+  return isName ? "this looks like a host name: resolve it and give its address" : undefined;
 }
 
 function splitPrefix(text: string): IpPrefix {
   const split = trySplitPrefix(text);
-  if ("fault" in split) throw new UserError(`Cannot read ${JSON.stringify(text)}: ${split.fault}`);
+  if ("fault" in split) throw new UserError({ action: `read ${JSON.stringify(text)}`, ...split.fault });
   return split;
 }
 
-function trySplitPrefix(text: string): IpPrefix | { fault: string } {
+function trySplitPrefix(text: string): IpPrefix | { fault: Fault } {
   const slash = text.indexOf("/");
   const bytes = parseAddress(slash < 0 ? text : text.slice(0, slash));
-  if (!bytes) return { fault: `expected an IPv4 or IPv6 address or prefix${adviceOnName(text)}` };
+  if (!bytes) return { fault: addressFault(text, "address or prefix") };
   const numBits = bytes.length * 8;
   if (slash < 0) return { bytes, length: numBits };
   const digits = text.slice(slash + 1);
   const length = /^(0|[1-9]\d{0,2})$/.test(digits) ? Number(digits) : NaN;
   if (length <= numBits) return { bytes, length };
-  return { fault: `found length ${digits || "none"}, expected 0 to ${numBits}` };
+  return { fault: { found: `its length is ${digits || "missing"}`, expected: `0 to ${numBits}` } };
 }

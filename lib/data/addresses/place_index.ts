@@ -9,7 +9,7 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { UserError } from "../../base/errors.ts";
+import { shown, UserError } from "../../base/errors.ts";
 import { adviceOnName, type IpPrefix } from "./ip_prefix.ts";
 import { comparable, matchingNames, type SearchedName } from "./name_search.ts";
 import {
@@ -140,9 +140,11 @@ export class PlaceIndex {
     const found = this.prefixes(selector, 1, length);
     if (found.prefixes.length === 0) {
       const version = length === 4 ? 4 : 6;
-      throw new UserError(
-        `${name} has no IPv${version} prefixes in the table of places; choose another place`,
-      );
+      throw new UserError({
+        value: name,
+        found: `which has no IPv${version} prefixes in the table of places`,
+        advice: "choose another place",
+      });
     }
     if (found.isWhole) return { ...found.prefixes[0].prefix, isWholePlace: true };
     const taken = new Map<number, PlacePrefixes["prefixes"]>();
@@ -233,14 +235,14 @@ export class PlaceIndex {
       if (found) return found;
     }
     const near = this.search(text, MAX_CANDIDATES);
-    const expected =
-      `; expected a city such as "Berlin, DE", a region, a country, an AS such as AS3320 or AS3320@DE, or an address ` +
-      "or prefix";
-    throw new UserError(
-      `the table of places does not contain ${JSON.stringify(text)}` +
-        ((/\.[a-z]/i.test(text) && adviceOnName(text)) || expected) +
-        (near.length > 0 ? `; similar: ${near.join("; ")}` : ""),
-    );
+    const similar = near.length > 0 ? `similar: ${near.join("; ")}` : undefined;
+    throw new UserError({
+      value: shown(text),
+      found: "which the table of places does not contain",
+      expected:
+        `a city such as "Berlin, DE", a region, a country, an AS such as AS3320 or AS3320@DE, or an address or prefix`,
+      advice: (/\.[a-z]/i.test(text) && adviceOnName(text)) || similar,
+    });
   }
 
   /**
@@ -299,10 +301,11 @@ export class PlaceIndex {
 
   #network(asNumber: number, at: string | undefined): NamedPlace {
     if (!this.#asNumbers.has(asNumber)) {
-      throw new UserError(
-        `the table of places does not contain AS${asNumber}; expected an AS that announced prefixes when ` +
-          "its files were made",
-      );
+      throw new UserError({
+        value: `AS${asNumber}`,
+        found: "which the table of places does not contain",
+        expected: "an AS that announced prefixes when its files were made",
+      });
     }
     const name = this.#networkText(asNumber);
     if (at === undefined) return { name, selector: { asNumber } };
@@ -511,9 +514,8 @@ function alignedBlocks(first: number, end: number): Blocks[] {
 
 function cellPlace(latitude: number, longitude: number): NamedPlace {
   if (Math.abs(latitude) > 90 || Math.abs(longitude) > 180) {
-    throw new UserError(
-      `found the position ${latitude},${longitude}, expected degrees north and east: -90 to 90, -180 to 180`,
-    );
+    const expected = "degrees north and east: -90 to 90, -180 to 180";
+    throw new UserError({ value: `${latitude},${longitude}`, expected });
   }
   const [row, column] = cellOf({ latitude, longitude }, CELL_DEGREES);
   const middle = middleOfCell(row, column, CELL_DEGREES);
@@ -549,10 +551,11 @@ export function placeText(place: Place): string | undefined {
 }
 
 function ambiguous(text: string, candidates: readonly string[]): UserError {
-  const shown = candidates.slice(0, MAX_CANDIDATES);
-  const more = candidates.length - shown.length;
-  return new UserError(
-    `the place ${JSON.stringify(text)} is ambiguous; choose one of: ${shown.join("; ")}` +
-      (more > 0 ? `; and ${more} more` : ""),
-  );
+  const listed = candidates.slice(0, MAX_CANDIDATES);
+  const more = candidates.length - listed.length;
+  return new UserError({
+    value: shown(text),
+    found: "which is ambiguous",
+    advice: `choose one of: ${listed.join("; ")}${more > 0 ? `; and ${more} more` : ""}`,
+  });
 }

@@ -129,7 +129,7 @@ export function convertPing(result: JsonObject, options: ReadingOptions): PingRo
     const isNumber = !Number.isNaN(toNumber(result.timestamp));
     return isNumber ? { ...eventTimeUs, reason: "timeOutOfRange" } : eventTimeUs;
   }
-  if (Number.isNaN(eventTimeUs)) return { reason: "nullValue", detail: "timestamp" };
+  if (Number.isNaN(eventTimeUs)) return { reason: "nullValue", found: "timestamp" };
   const addresses = chooseAddresses(result, toNumber(result.af), options.source);
   if ("reason" in addresses) return addresses;
   const replies = summariseReplies(result, list, options);
@@ -137,7 +137,7 @@ export function convertPing(result: JsonObject, options: ReadingOptions): PingRo
   const [msmId, prbId] = [toNumber(result.msm_id), toNumber(result.prb_id)];
   for (const [name, id] of [["msm_id", msmId], ["prb_id", prbId]] as const) {
     if (!Number.isNaN(id) && Number.isNaN(toId(id))) {
-      return { reason: "invalidInteger", detail: `${name} ${id}` };
+      return { reason: "invalidInteger", found: `${name} ${id}` };
     }
   }
   const row: PingRow = {
@@ -184,20 +184,20 @@ function chooseAddresses(
     const [from, srcAddr] = [toAddress(result.from), toAddress(result.src_addr)];
     return {
       reason: "versionMismatch",
-      detail: `from ${textOf(from)}, src_addr ${textOf(srcAddr)}, dst_addr ${dstAddr.text}`,
+      found: `from ${textOf(from)}, src_addr ${textOf(srcAddr)}, dst_addr ${dstAddr.text}`,
     };
   }
   if (!src) return missingAddress(choice === "src_addr" ? "src_addr" : "from", first ?? second);
   const ipVersion = numBytes === 4 ? 4 : 6;
   if (!Number.isNaN(af) && af !== ipVersion) {
-    return { reason: "versionMismatch", detail: `af is ${af}, dst_addr ${dstAddr.text}` };
+    return { reason: "versionMismatch", found: `af is ${af}, dst_addr ${dstAddr.text}` };
   }
   return { src, dst: dstAddr, ipVersion };
 }
 
 function missingAddress(name: string, found: Address | undefined): Rejection {
-  if (!found) return { reason: "nullValue", detail: name };
-  return { reason: "unparseableAddress", detail: `${name} ${textOf(found)}` };
+  if (!found) return { reason: "nullValue", found: name };
+  return { reason: "unparseableAddress", found: `${name} ${textOf(found)}` };
 }
 
 function textOf(address: Address | undefined): string {
@@ -213,7 +213,7 @@ function summariseReplies(
   const choice = options.rtt;
   if (wrongRtt) return wrongRtt;
   if (numEntries === 0 && Number.isNaN(rcvd)) {
-    return { reason: "incompleteResult", detail: "replies and rcvd are missing" };
+    return { reason: "incompleteResult", found: "replies and rcvd are missing" };
   }
   if (choice === "each" && inTimeMs.length > 0) {
     return { rttsMs: inTimeMs, numLost: numLostOf(inTimeMs, choice) };
@@ -227,7 +227,7 @@ function summariseReplies(
   // The oldest firmware reports this instead of the list of replies.
   const statedMs = toNumber(choice === "min" ? result.min : result.avg);
   if (Number.isNaN(statedMs)) {
-    return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and the RTT is missing` };
+    return { reason: "incompleteResult", found: `rcvd is ${rcvd} and the RTT is missing` };
   }
   const rttMs = readRtt(statedMs, 1, options);
   if (typeof rttMs !== "number") return rttMs;

@@ -7,10 +7,10 @@
  *
  * @module
  */
-import { FormatError, shortened } from "../../base/errors.ts";
+import { type Fault, faultText, FormatError, shortened } from "../../base/errors.ts";
 import { type Address, readAddress } from "../addresses/address_book.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
-import { OTHER_DATE, parseTimeUs, type TimeUnit } from "./time_text.ts";
+import { OTHER_DATE, parseTimeUs, type TimeFault, type TimeUnit } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
 
 /** The source address of an Atlas result. `auto` is `from` if that is public, else `src_addr`. */
@@ -71,30 +71,22 @@ export interface PingRow {
 }
 
 /** Why a result has no row. */
-export interface Rejection {
-  reason: RejectReason;
-  detail: string;
+export interface Rejection extends Fault {
+  readonly reason: RejectReason;
+  readonly found: string;
+  /** The endpoint that is missing. */
+  readonly end?: "src" | "dst";
+  /** The unit that the time seems to have. */
+  readonly unit?: TimeUnit | undefined;
 }
 
 /** A text cannot be measurements, since its format or header is unknown or it has no rows. */
-export class NoMeasurementsError extends FormatError {
-  readonly found: string;
+export class NoMeasurementsError extends FormatError {}
 
-  constructor(fault: string, where: { path: string; place?: string }) {
-    super(fault, where);
-    this.found = fault.replace(/, expected .*$/s, "");
-  }
-}
-
-/** Removes advice on command-line options, for users of the web page and the library. */
-export function withoutOptions(message: string): string {
-  return message.replace(/[;,] (?:or )?(?:give|add|name|choose|correct)[^;]* --[a-z].*$/, "");
-}
-
-/** Why a result has no row, without advice on command-line options. */
-export function messageOf({ reason, detail }: Rejection): string {
-  const found = withoutOptions(detail);
-  return reason === "unknownLine" || reason === "invalidCsv" ? found : `${reason}, ${found}`;
+/** Why a result has no row, without the advice, which is about options of the command line. */
+export function messageOf({ reason, ...fault }: Rejection): string {
+  const text = faultText({ ...fault, advice: undefined });
+  return reason === "unknownLine" || reason === "invalidCsv" ? text : `${reason}, ${text}`;
 }
 
 /** A result that says nothing about a path; `skipped` is its kind, such as `traceroute` or `dnserr`. */
@@ -173,8 +165,8 @@ export abstract class LineReader implements TextReader {
   #endLine(text: string): void {
     this.#line++;
     if (text.length <= MAX_LINE_CHARACTERS) return this.read(text.trim(), this.#line);
-    const detail = `a line of more than ${MAX_LINE_CHARACTERS} characters: ${shortened(text)}`;
-    this.take({ reason: "unknownLine", detail }, this.#line);
+    const found = `a line of more than ${MAX_LINE_CHARACTERS} characters: ${shortened(text)}`;
+    this.take({ reason: "unknownLine", found }, this.#line);
   }
 }
 
@@ -205,14 +197,14 @@ const LEADING_TIME = new RegExp(
  *
  * @returns `fault` describes a time that cannot be read.
  */
-export function leadingTime(line: string): { timeUs: number; text: string; fault?: string } {
+export function leadingTime(line: string): { timeUs: number; text: string; fault?: Rejection } {
   const match = LEADING_TIME.exec(line);
   if (!match) return { timeUs: NaN, text: line };
   const text = line.slice(match[0].length);
   const parsed = parseTimeUs(match[1]);
   if ("timeUs" in parsed) return { timeUs: parsed.timeUs, text };
-  const fault = `time ${match[1]}: ${parsed.fault}; or give --start TIME and --interval SECONDS`;
-  return { timeUs: NaN, text, fault };
+  const advice = "or give --start TIME and --interval SECONDS";
+  return { timeUs: NaN, text, fault: { ...wrongTime(`time ${match[1]}`, parsed.fault), advice } };
 }
 
 /** Lower-case texts for no reply, as in fping, rrdtool, pandas, R, SQL, spreadsheets and ping loggers. */
@@ -283,10 +275,11 @@ function durationMs(text: string): number | undefined {
   return found ? 60_000 * Number(found[1] ?? found[3] ?? 0) + 1000 * Number(found[2] ?? found[4]) : undefined;
 }
 
-/** Why a number is not an RTT. @param detail The field's name and value. */
-export function wrongRtt(rttMs: number, detail: string): Rejection {
-  if (rttMs !== 0) return { reason: "invalidRtt", detail };
-  return { reason: "zeroRtt", detail: `${detail} is not an RTT; add --no-reply 0 if it means no reply` };
+/** Why a number is not an RTT. @param found The field's name and value. */
+export function wrongRtt(rttMs: number, found: string): Rejection {
+  if (rttMs !== 0) return { reason: "invalidRtt", found };
+  const advice = "add --no-reply 0 if it means no reply";
+  return { reason: "zeroRtt", found: `${found} is not an RTT`, advice };
 }
 
 /** `1,034.5`, `1.034,5`, `1'034.5`, `1 034,5`: groups of three digits and a different decimal mark. */
@@ -314,9 +307,12 @@ export function readTime(value: unknown, unit: TimeUnit, name = "time"): number 
   const isScalar = typeof value === "string" || typeof value === "number";
   const text = isScalar ? String(value).trim() : JSON.stringify(value);
   const parsed = parseTimeUs(text, unit);
-  return "timeUs" in parsed
-    ? parsed.timeUs
-    : { reason: "invalidTime", detail: `${name} ${shortened(text)}: ${parsed.fault}` };
+  return "timeUs" in parsed ? parsed.timeUs : wrongTime(`${name} ${shortened(text)}`, parsed.fault);
+}
+
+/** @param shown The field's name and value. */
+function wrongTime(shown: string, { found, ...fault }: TimeFault): Rejection {
+  return { reason: "invalidTime", found: found === undefined ? shown : `${shown}: ${found}`, ...fault };
 }
 
 /** What to do about a text without times. */
@@ -351,7 +347,7 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
   if (!src.bytes) return wrongEnd("src", src);
   if (!dst.bytes) return wrongEnd("dst", dst);
   if (src.bytes.length !== dst.bytes.length) {
-    return { reason: "versionMismatch", detail: `${src.text} and ${dst.text}` };
+    return { reason: "versionMismatch", found: `${src.text} and ${dst.text}` };
   }
   const { timeUs, msmId = NaN, prbId = NaN, sizeBytes = NaN } = ping;
   return {
@@ -421,9 +417,13 @@ function addressOf(text: string, addresses: ReadingOptions["addresses"]): Addres
 }
 
 function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {
-  if (text === "") return { reason: "nullValue", detail: `${name}; give it with --${name} ADDRESS` };
+  if (text === "") return missingEnd(name);
   const advice = "give the address of this name with --names FILES";
-  return { reason: "unparseableAddress", detail: `${name} ${shortened(text)}; ${advice}` };
+  return { reason: "unparseableAddress", found: `${name} ${shortened(text)}`, advice };
+}
+
+export function missingEnd(end: "src" | "dst", found: string = end): Rejection {
+  return { reason: "nullValue", found, end, advice: `give it with --${end} ADDRESS` };
 }
 
 /**

@@ -93,7 +93,7 @@ class FpingReader extends LineReader {
   read(whole: string, line: number): void {
     const { timeUs, text, fault } = leadingTime(whole);
     if (fault !== undefined && (this.options.startS === undefined || text === "")) {
-      return this.take({ reason: "invalidTime", detail: fault }, line);
+      return this.take(fault, line);
     }
     const place = { line, timeUs };
     let found: RegExpExecArray | null;
@@ -109,10 +109,7 @@ class FpingReader extends LineReader {
       const time = { line, timeUs: Number.isNaN(timeUs) ? this.#intervalTimeUs ?? NaN : timeUs };
       this.#summary(time, target, isInterval, Number(numSent), Number(numReceived), meanRtt);
     } else if ((found = ALIVE.exec(text))) this.#alive(place, found[1], found[2] === "alive", found[3] ?? "");
-    else {
-      const detail = `unknown line: ${shortened(text)}`;
-      this.take({ reason: "unknownLine", detail }, line);
-    }
+    else this.take({ reason: "unknownLine", found: `unknown line: ${shortened(text)}` }, line);
   }
 
   #beginInterval(timeUs: number): void {
@@ -127,7 +124,7 @@ class FpingReader extends LineReader {
     try {
       object = JSON.parse(text);
     } catch {
-      return this.take({ reason: "invalidJson", detail: "it is not JSON" }, line);
+      return this.take({ reason: "invalidJson", found: "it is not JSON" }, line);
     }
     const [[type, value] = ["{}", {}]] = Object.entries(object);
     const fields = objectOf(value);

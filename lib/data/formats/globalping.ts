@@ -73,11 +73,11 @@ function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Gene
     else {
       const destination = parseAddress(String(result.resolvedAddress));
       const isV6 = destination?.length === 16;
-      if (!destination) yield { reason: "nullValue", detail: "resolvedAddress" };
+      if (!destination) yield { reason: "nullValue", found: "resolvedAddress" };
       else if (options.source !== NETWORK_SOURCE) {
         const advice = `add --source ${NETWORK_SOURCE} to make each network and city a source`;
-        const detail = `Globalping does not publish the addresses of its probes; ${advice}`;
-        yield { reason: "unknownSource", detail };
+        const found = "Globalping does not publish the addresses of its probes";
+        yield { reason: "unknownSource", found, advice };
       } else {
         const from = placeholderAddress(probe, isV6);
         const atlas = { ...atlasResult(result, timestamp, from), dst_name: measurement.target };

@@ -15,6 +15,7 @@ import {
   hasLine,
   leadingTime,
   LineReader,
+  missingEnd,
   pingRow,
   readRtt,
   type Rejection,
@@ -144,10 +145,7 @@ class PingReader extends LineReader {
     const text = timeless.replace(LOGGER, "").replace(TIME_OF_DAY, "").replace(/[，、]/g, ", ");
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
-    const isWrongTime = fault !== undefined && (this.options.startS === undefined || timeless === "");
-    const wrongTime: Rejection | undefined = isWrongTime
-      ? { reason: "invalidTime", detail: fault }
-      : undefined;
+    const wrongTime = this.options.startS === undefined || timeless === "" ? fault : undefined;
     // The next run is not at the time of the one before.
     if (wrongTime && timeless === "" && this.options.startS === undefined) this.#beginUs = NaN;
     // A reply is rejected below, so that its sequence number does not count as a loss.
@@ -187,8 +185,7 @@ class PingReader extends LineReader {
       if (text.startsWith("echo reply from ")) this.#findRun(text); // oping
       this.#echo(text, place, FAILED_RTT_MS);
     } else {
-      const detail = `unknown line: ${shortened(whole)}`;
-      this.take({ reason: "unknownLine", detail }, line);
+      this.take({ reason: "unknownLine", found: `unknown line: ${shortened(whole)}` }, line);
     }
   }
 
@@ -308,8 +305,7 @@ class PingReader extends LineReader {
   #hasDestination({ line }: EchoPosition): boolean {
     this.#run.destination ??= this.options.dst;
     if (this.#run.destination !== undefined) return true;
-    const detail = "no address in this line or in one before it";
-    this.take({ reason: "nullValue", detail: `dst; ${detail}; give it with --dst ADDRESS` }, line);
+    this.take(missingEnd("dst", "dst; no address in this line or in one before it"), line);
     return false;
   }
 

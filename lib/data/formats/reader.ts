@@ -143,7 +143,7 @@ class JsonReader implements ByteReader {
       addMarks(index);
       const line = lines.bounds[index];
       if (!object) {
-        this.#found({ reason: "invalidJson", detail: `at byte ${offsetBytes}` }, line);
+        this.#found({ reason: "invalidJson", found: `at byte ${offsetBytes}` }, line);
         return;
       }
       const numBefore = this.#numFound;
@@ -167,9 +167,9 @@ class JsonReader implements ByteReader {
 
   #addMark(kind: "damaged" | "begin" | "end", line: number): void {
     if (kind === "begin") this.#numBefore.push(this.#numFound);
-    else if (kind === "damaged") this.#found({ reason: "invalidJson", detail: "it is not JSON" }, line);
+    else if (kind === "damaged") this.#found({ reason: "invalidJson", found: "it is not JSON" }, line);
     else if (this.#numBefore.pop() === this.#numFound) {
-      this.#found({ reason: "objectTooLong", detail: `more than ${MAX_OBJECT_BYTES} bytes` }, line);
+      this.#found({ reason: "objectTooLong", found: `more than ${MAX_OBJECT_BYTES} bytes` }, line);
     }
   }
 

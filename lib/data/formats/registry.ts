@@ -170,8 +170,11 @@ function unknownFormat(head: string, path: string): NoMeasurementsError {
   const looks = looksOf(head) ?? `it begins with ${JSON.stringify(shortened(head.trimStart(), 40))}`;
   const names = FORMATS.map(({ name }) => name).join(", ");
   return new NoMeasurementsError(
-    `${looks}, expected measurements as ${names} or parquet; choose one with --format NAME if it is one of these, ` +
-      "otherwise convert it to CSV",
+    {
+      found: looks,
+      expected: `measurements as ${names} or parquet`,
+      advice: "choose one with --format NAME if it is one of these, otherwise convert it to CSV",
+    },
     { path },
   );
 }

@@ -52,7 +52,7 @@ function* findingsOf(ping: JsonObject, options: ReadingOptions): Generator<Findi
   if (!Number.isSafeInteger(numSent) || Number(numSent) < 0 || Number(numSent) > MAX_SENT) {
     return yield {
       reason: "invalidInteger",
-      detail: `ping_sent ${numSent}, more than ${MAX_SENT} or not a number of packets`,
+      found: `ping_sent ${numSent}, more than ${MAX_SENT} or not a number of packets`,
     };
   }
   const startUs = timeOf(ping.start);

@@ -101,12 +101,12 @@ function* findingsOf({ meta, data }: JsonObject, options: ReadingOptions): Gener
   const series = seriesOf(names, options);
   if (series.length === 0) {
     const found = shortened(names.join(", "), 120);
-    const detail = `found the legends ${found}, expected median; name it in xport: XPORT:median:median`;
-    return yield { reason: "nullValue", detail };
+    const expected = "median; name it in xport: XPORT:median:median";
+    return yield { reason: "nullValue", found: `found the legends ${found}`, expected };
   }
   for (const [i, row] of (data as unknown[]).entries()) {
     if (!Array.isArray(row) || row.length < names.length) {
-      yield { reason: "incompleteResult", detail: `row ${i + 1}: expected ${names.length} columns` };
+      yield { reason: "incompleteResult", found: `row ${i + 1}: expected ${names.length} columns` };
       continue;
     }
     // `--showtime` puts the time before the columns.

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { shortened, UsageError } from "../../base/errors.ts";
+import { type Fault, shortened, UsageError } from "../../base/errors.ts";
 import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "./csv.ts";
 import type { TimeUnit } from "./time_text.ts";
 import {
@@ -170,10 +170,10 @@ export function isUsualName(name: string): boolean {
 }
 
 /** The layout of records, or what is wrong with their names. */
-export function layoutOf(names: readonly string[], options: ReadingOptions): Layout | { fault: string } {
+export function layoutOf(names: readonly string[], options: ReadingOptions): Layout | { fault: Fault } {
   const { columns = new Map<string, string>() } = options;
   const lower = names.map(usualName);
-  let fault: string | undefined;
+  let fault: Fault | undefined;
   const find = (key: string): number => {
     let asked = columns.get(key);
     if (asked === undefined) {
@@ -190,8 +190,10 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     // If no column has that name, a number selects a column, from 1.
     const number = fields.length === 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
     if (number >= 1 && number <= names.length) return number - 1;
-    fault ??= `expected exactly one called ${shortened(asked)} for ${key}; correct --columns (a number ` +
-      "chooses a column, from 1) or the header";
+    fault ??= {
+      expected: `exactly one called ${shortened(asked)} for ${key}`,
+      advice: "correct --columns (a number chooses a column, from 1) or the header",
+    };
     return -1;
   };
   const findOne = (keys: readonly string[]): { key: string; field: number } => {
@@ -216,14 +218,19 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     ...(rtts.length === 0 ? ["rtt"] : []),
   ];
   if (!fault && missing.length > 0 && names.some((name) => decimal(name) >= 0)) {
-    fault =
-      "which look like values, expected column names; if there is no header, refer to columns by number, such as " +
-      "--columns src=1,dst=2,time=3,rtt=4";
+    fault = {
+      found: "which look like values",
+      expected: "column names",
+      advice: "if there is no header, refer to columns by number, such as --columns src=1,dst=2,time=3,rtt=4",
+    };
   } else if (!fault && missing.length > 0) {
     const example = missing.map((key) => `${key}=${key.toUpperCase()}`).join(",");
     const constant = missing.find((key) => key !== "rtt");
-    fault = `expected ${missing.join(", ")}; name them, such as --columns ${example}` +
-      (constant ? `, or set one for all rows with --${constant} ADDRESS` : "");
+    fault = {
+      expected: missing.join(", "),
+      advice: `name them, such as --columns ${example}` +
+        (constant ? `, or set one for all rows with --${constant} ADDRESS` : ""),
+    };
   }
   if (fault !== undefined) return { fault };
   const timeUnit = TIME_UNITS[time.key];
@@ -246,6 +253,15 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     hopHost: find("hopHost"),
     integers,
   };
+}
+
+/** Names the columns that a fault is about. */
+export function columnsFault(names: readonly string[], fault: Fault = {}): Fault {
+  return faultBeside(`found the columns ${shortened(names.join(", "), 200)}`, fault);
+}
+
+function faultBeside(text: string, fault: Fault): Fault & { found: string } {
+  return { ...fault, found: fault.found === undefined ? text : `${text}, ${fault.found}` };
 }
 
 /** The unit that the name of an RTT column states, also as in `latencyUs`; ms if none. */
@@ -278,7 +294,7 @@ function takeFindings(
   const timeUs = layout.time < 0
     ? intervalTimeUs(options, row)
     : readTime(timeOf(fields, layout), timeUnit, names[layout.time]);
-  if (typeof timeUs !== "number") return take(withUnit(timeUs));
+  if (typeof timeUs !== "number") return take({ ...timeUs, advice: adviceOnUnit(timeUs.unit) });
   const status = layout.status < 0 ? "" : textOf(fields[layout.status]) ?? "";
   const skipped = skippedKind(fields, layout, status);
   if (skipped !== undefined) return take({ skipped });
@@ -290,7 +306,7 @@ function takeFindings(
     const number = typeof value === "number" ? value : decimal(String(value));
     if (!Number.isSafeInteger(number) || number < 0) {
       if (ABSENT.test(String(value))) continue;
-      return take({ reason: "invalidInteger", detail: `${INTEGER_KEYS[at]} ${shortened(String(value))}` });
+      return take({ reason: "invalidInteger", found: `${INTEGER_KEYS[at]} ${shortened(String(value))}` });
     }
     integers[at] = number;
   }
@@ -316,17 +332,16 @@ function isSameHost(a = "", b = "", { addresses }: ReadingOptions): boolean {
   return addressIn(a, addresses) === addressIn(b, addresses);
 }
 
-/** Adds which key names the unit that the time seems to have. */
-function withUnit({ reason, detail }: Rejection): Rejection {
-  const [, unit] = /: these look like (\w+)/.exec(detail) ?? [];
+/** How to state the unit that times seem to have. */
+export function adviceOnUnit(unit: TimeUnit | undefined): string | undefined {
   const key = TIME_KEYS.find((each) => TIME_UNITS[each] === unit);
-  return { reason, detail: key ? `${detail}; name the column with --columns ${key}=NAME` : detail };
+  return key && `name the column with --columns ${key}=NAME`;
 }
 
 function unclearRtt(shown: string, unclear: RegExp | undefined): Rejection {
   const [mark, other] = unclear === UNCLEAR_COMMA ? ["comma", "point"] : ["point", "comma"];
-  const detail = `${shown}: its ${mark} may separate decimals or thousands, expected a ${other}`;
-  return { reason: "invalidRtt", detail };
+  const found = `${shown}: its ${mark} may separate decimals or thousands`;
+  return { reason: "invalidRtt", found, expected: `a ${other}` };
 }
 
 function isLostStatus(status: string): boolean {
@@ -405,7 +420,7 @@ export const table: Format = {
       const layout = layoutOfObject(object, options);
       if ("fault" in layout) {
         const names = shortened(Object.keys(object).join(", "), 120);
-        return [{ reason: "nullValue", detail: `found ${names}, ${layout.fault}` }];
+        return [{ reason: "nullValue", ...faultBeside(`found ${names}`, layout.fault) }];
       }
       const findings: Finding[] = [];
       const { length } = layout.names;
@@ -414,7 +429,7 @@ export const table: Format = {
         if (isWhole) takeFindings(row, layout, options, (finding) => findings.push(finding), UNCLEAR_COMMA);
         else {findings.push({
             reason: "invalidJson",
-            detail: `a row without a value for each of ${length} columns`,
+            found: `a row without a value for each of ${length} columns`,
           });}
       }
       return findings;
@@ -470,7 +485,7 @@ class TableReader implements TextReader {
     if (!this.#layout) this.#begin(true);
     if (this.#numRows === 0) {
       throw new NoMeasurementsError(
-        "it has no rows below its header, expected at least one; check the file",
+        { found: "it has no rows below its header", expected: "at least one", advice: "check the file" },
         this,
       );
     }
@@ -497,7 +512,7 @@ class TableReader implements TextReader {
   /** Checks whether the newest record is the header. @param isLast Whether it must be. */
   #begin(isLast: boolean): void {
     const record = this.#first.at(-1);
-    let fault: string | undefined;
+    let fault: Fault | undefined;
     if (record && record.fault === undefined) {
       const layout = layoutOf(record.fields, this.options);
       if (!("fault" in layout)) {
@@ -529,23 +544,23 @@ class TableReader implements TextReader {
     return hasDecimalComma ? UNCLEAR_POINT : isDecimals ? undefined : UNCLEAR_COMMA;
   }
 
-  #headerError(lastFault: string | undefined): NoMeasurementsError {
-    const error = (fault: string) => new NoMeasurementsError(fault, { path: this.path, place: "its header" });
+  #headerError(lastFault: Fault | undefined): NoMeasurementsError {
+    const error = (fault: Fault) => new NoMeasurementsError(fault, { path: this.path, place: "its header" });
     const [header] = this.#first;
-    if (!header) return error("it is empty, expected a header with column names; check the file");
+    const advice = "check the file";
+    if (!header) return error({ found: "it is empty", expected: "a header with column names", advice });
     if (header.fault !== undefined) {
-      return error(`found ${header.fault}, expected column names; check the file`);
+      return error({ found: `found ${header.fault}`, expected: "column names", advice });
     }
     const layout = layoutOf(header.fields, this.options);
-    const fault = "fault" in layout ? layout.fault : lastFault;
-    return error(`found the columns ${shortened(header.fields.join(", "), 200)}, ${fault}`);
+    return error(columnsFault(header.fields, "fault" in layout ? layout.fault : lastFault));
   }
 
   #takeRow(record: CsvRecord): void {
     this.#numRows++;
     const { names, rtts } = this.#layout as Layout;
     const { field } = rtts[0];
-    const invalid = (detail: string): Rejection => ({ reason: "invalidCsv", detail });
+    const invalid = (found: string): Rejection => ({ reason: "invalidCsv", found });
     if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
     const { fields } = record;
     // The header repeats if files were concatenated.

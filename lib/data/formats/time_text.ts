@@ -1,4 +1,5 @@
 /** Parses points in time: ISO 8601 and its variants in databases, and Unix time. @module */
+import type { Fault } from "../../base/errors.ts";
 import { END_TIME_US, MIN_TIME_US } from "./batch.ts";
 
 /**
@@ -39,6 +40,12 @@ const CUT_NUMBER = /^\d(?:[.,]\d{1,6})?e\+/i;
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
 export type TimeUnit = keyof typeof UNITS_US;
 
+/** Why a text is not a time. */
+export interface TimeFault extends Pick<Fault, "found" | "expected"> {
+  /** The unit that the number seems to have. */
+  readonly unit?: TimeUnit;
+}
+
 /** The last date parsed and whether it exists; many times share a date. */
 let lastDate = "";
 let isLastDate = false;
@@ -48,40 +55,43 @@ let isLastDate = false;
  *
  * @param text An ISO 8601 date with an optional time, in UTC unless it names a zone; or Unix time.
  * @param unit The unit of Unix time.
- * @returns Microseconds since 1970, or a readable description of the fault.
+ * @returns Microseconds since 1970, or the fault.
  */
 export function parseTimeUs(
   text: string,
   unit: TimeUnit = "seconds",
-): { timeUs: number } | { fault: string } {
+): { timeUs: number } | { fault: TimeFault } {
   const isNumber = UNIX_TIME.test(text);
   const number = isNumber ? Number(text.replace(",", ".")) : NaN;
   const timeUs = isNumber ? Math.round(number * UNITS_US[unit]) : isoMicroseconds(text);
   if (isMeasured(timeUs)) return { timeUs };
+  const expected = `a time as ISO 8601 or Unix ${unit}`;
   if (Number.isNaN(timeUs)) {
     const [, before, zone] = /^(.*\d) ?([A-Z]{3,5})$/.exec(text) ?? [];
     if (zone && isMeasured(isoMicroseconds(before))) {
-      return { fault: `the zone ${zone} is ambiguous, expected UTC or an offset such as +01:00` };
+      return {
+        fault: { found: `the zone ${zone} is ambiguous`, expected: "UTC or an offset such as +01:00" },
+      };
     }
-    const what = ISO_TIME.test(text)
+    const found = ISO_TIME.test(text)
       ? "there is no such date or time"
       : SLASHED_DATE.test(text)
       ? "its day and month may be in either order"
       : CUT_NUMBER.test(text)
       ? "its last digits are missing"
       : "it is not a time";
-    return { fault: `${what}, expected a time as ISO 8601 or Unix ${unit}` };
+    return { fault: { found, expected } };
   }
   const other = isNumber &&
     (Object.keys(UNITS_US) as TimeUnit[]).find((name) => isMeasured(number * UNITS_US[name]));
   if (!other && number >= 32_874 && number < 73_051) {
-    return {
-      fault: `this looks like a day number of a spreadsheet, expected a time as ISO 8601 or Unix ${unit}`,
-    };
+    return { fault: { found: "this looks like a day number of a spreadsheet", expected } };
   }
-  if (!other) return { fault: "expected a time from 1990 to 2099" };
+  if (!other) return { fault: { expected: "a time from 1990 to 2099" } };
   const example = Math.floor(number * UNITS_US[other] / UNITS_US[unit]);
-  return { fault: `these look like ${other}, expected Unix ${unit}, such as ${example}` };
+  return {
+    fault: { found: `these look like ${other}`, expected: `Unix ${unit}, such as ${example}`, unit: other },
+  };
 }
 
 function isMeasured(timeUs: number): boolean {

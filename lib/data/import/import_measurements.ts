@@ -288,7 +288,7 @@ class Importer {
     this.#begin(file);
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);
     if ("reason" in finding) {
-      return this.#reject({ ...finding, detail: `line ${line}: ${finding.detail}` }, { isPing: true });
+      return this.#reject({ ...finding, found: `line ${line}: ${finding.found}` }, { isPing: true });
     }
     if (!this.#isNew(finding, { line })) return;
     const { rttsMs, numLost } = finding;
@@ -364,20 +364,20 @@ class Importer {
   /** Counts a damaged line, or an object that is too long to be parsed and contains no results. */
   #addMark({ kind, offsetBytes }: JsonMark): void {
     const place = `at byte ${offsetBytes}`;
-    if (kind === "damaged") this.#reject({ reason: "invalidJson", detail: place }, { isPing: false });
+    if (kind === "damaged") this.#reject({ reason: "invalidJson", found: place }, { isPing: false });
     else if (kind === "begin") this.#resultsBefore.push(this.#numResults);
     else if (this.#resultsBefore.pop() === this.#numResults) {
-      const detail = `${place}: more than ${MAX_OBJECT_BYTES} bytes`;
-      this.#reject({ reason: "objectTooLong", detail }, { isPing: false });
+      const found = `${place}: more than ${MAX_OBJECT_BYTES} bytes`;
+      this.#reject({ reason: "objectTooLong", found }, { isPing: false });
     }
   }
 
-  #reject({ reason, detail }: Rejection, { isPing }: { isPing: boolean }): void {
+  #reject(rejection: Rejection, { isPing }: { isPing: boolean }): void {
     if (isPing) {
       this.#numPings++;
       this.#numResults++;
     } else this.#numDamaged++;
-    this.rejects.add(reason, this.#file.path, this.#index++, detail);
+    this.rejects.add(rejection.reason, this.#file.path, this.#index++, rejection);
   }
 
   /**
@@ -397,10 +397,11 @@ class Importer {
   /** Rejects results with an impossible time. @param line The line, for the reason. */
   #hasTime(eventTimeUs: number, line?: number): boolean {
     if (isUsableTime(eventTimeUs)) return true;
-    const [reason, detail] = Number.isNaN(eventTimeUs)
-      ? ["nullValue", `time; ${GIVE_TIME}`] as const
-      : ["timeInFuture", new Date(eventTimeUs / 1000).toISOString()] as const;
-    this.rejects.add(reason, this.#file.path, this.#index - 1, line ? `line ${line}: ${detail}` : detail);
+    const place = line ? `line ${line}: ` : "";
+    const rejection: Rejection = Number.isNaN(eventTimeUs)
+      ? { reason: "nullValue", found: `${place}time`, advice: GIVE_TIME }
+      : { reason: "timeInFuture", found: place + new Date(eventTimeUs / 1000).toISOString() };
+    this.rejects.add(rejection.reason, this.#file.path, this.#index - 1, rejection);
     return false;
   }
 

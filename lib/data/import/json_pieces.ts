@@ -102,7 +102,7 @@ function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResults {
   const ends = new Uint32Array(piece.bounds.length / 2);
   parsePiece(piece, (object, index, offsetBytes) => {
     const numBefore = kinds.length;
-    if (!object) reject(FOUND.invalid, { reason: "invalidJson", detail: `at byte ${offsetBytes}` });
+    if (!object) reject(FOUND.invalid, { reason: "invalidJson", found: `at byte ${offsetBytes}` });
     for (const [result, format] of object ? resultsIn(object, options) : []) {
       const kind = format.hasKeys ? FOUND.ping : FOUND.record;
       if (format.idOf) {

@@ -98,7 +98,7 @@ function foundInsteadIn(path: string, reading: ReadingOptions): string | undefin
     if (numRead < HEAD_BYTES) reader.end();
     return undefined;
   } catch (error) {
-    return error instanceof NoMeasurementsError ? error.found : undefined;
+    return error instanceof NoMeasurementsError ? error.fault?.found : undefined;
   }
 }
 

@@ -10,16 +10,16 @@
  *
  * @module
  */
-import { ensure, FormatError, shortened } from "../../base/errors.ts";
+import { ensure, type Fault, FormatError, shortened } from "../../base/errors.ts";
 import { formatTime } from "../../base/text.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, type MeasurementBatch, MIN_TIME_US } from "../formats/batch.ts";
-import { addressIn, decimal, type ReadingOptions, wrongRtt } from "../formats/format.ts";
-import { layoutOf, TIME_UNITS } from "../formats/table.ts";
+import { addressIn, decimal, type ReadingOptions, type Rejection, wrongRtt } from "../formats/format.ts";
+import { adviceOnUnit, columnsFault, layoutOf } from "../formats/table.ts";
 import { parseTimeUs, type TimeUnit } from "../formats/time_text.ts";
 import { NumberCursor, type Piece, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
-import type { RejectLog, RejectReason } from "./rejects.ts";
+import type { RejectLog } from "./rejects.ts";
 import { PerText, TextPool } from "../../io/parquet/text_pool.ts";
 import type { SchemaElement } from "hyparquet";
 import { ParquetFile, type RowGroupRange } from "../../io/parquet/file.ts";
@@ -93,8 +93,8 @@ function selectRows(
       numKept++;
       continue;
     }
-    const { reason, detail } = explainReject(pieces, row, neverNull);
-    rejects.add(reason, path, firstRow + row, detail);
+    const rejection = explainReject(pieces, row, neverNull);
+    rejects.add(rejection.reason, path, firstRow + row, rejection);
   }
   const batch: CodedBatch = {
     numRows: numRowsRead,
@@ -167,35 +167,34 @@ function explainReject(
   pieces: RowPieces,
   row: number,
   neverNull: readonly OptionalColumn[],
-): { reason: RejectReason; detail: string } {
+): Rejection {
   const needed = [
     ["event_time", pieces.eventTimeUs],
     ["src_addr", pieces.srcAddr],
     ["dst_addr", pieces.dstAddr],
   ] as const;
-  for (const [name, { isNull }] of needed) if (isNull?.[row]) return { reason: "nullValue", detail: name };
+  for (const [name, { isNull }] of needed) if (isNull?.[row]) return { reason: "nullValue", found: name };
   const timeUs = pieces.eventTimeUs.values[row];
   if (!(timeUs >= MIN_TIME_US && timeUs < END_TIME_US)) {
     const timeS = timeUs / MICROSECONDS;
     const parsed = parseTimeUs(String(timeS));
-    const other = "fault" in parsed && /^these look like (\w+)/.exec(parsed.fault)?.[1];
-    const key = Object.keys(TIME_UNITS).find((each) => TIME_UNITS[each] === other);
-    const advice = key ? `, which looks like ${other}: name the column with --columns ${key}=NAME` : "";
-    return { reason: "timeOutOfRange", detail: `event_time ${timeS} s${advice}` };
+    const unit = "fault" in parsed ? parsed.fault.unit : undefined;
+    const advice = unit && `, which looks like ${unit}: ${adviceOnUnit(unit)}`;
+    return { reason: "timeOutOfRange", found: `event_time ${timeS} s${advice ?? ""}` };
   }
   if (!isUsableTime(timeUs)) {
-    return { reason: "timeInFuture", detail: `event_time ${formatTime(timeUs / MICROSECONDS)}` };
+    return { reason: "timeInFuture", found: `event_time ${formatTime(timeUs / MICROSECONDS)}` };
   }
   const [srcAddr, dstAddr] = [pieces.srcAddr.values[row], pieces.dstAddr.values[row]];
   for (const address of [srcAddr, dstAddr]) {
-    if (versionOfText(address) === 0) return { reason: "unparseableAddress", detail: shortened(address) };
+    if (versionOfText(address) === 0) return { reason: "unparseableAddress", found: shortened(address) };
   }
   const src = versionOfText(srcAddr);
   const dst = versionOfText(dstAddr);
-  if (src !== dst) return { reason: "versionMismatch", detail: `src_addr is IPv${src}, dst_addr IPv${dst}` };
+  if (src !== dst) return { reason: "versionMismatch", found: `src_addr is IPv${src}, dst_addr IPv${dst}` };
   const stated = pieces.ipVersion?.values[row] ?? NaN;
   if (!Number.isNaN(stated) && stated !== src) {
-    return { reason: "versionMismatch", detail: `ip_version is ${stated}, the addresses are IPv${src}` };
+    return { reason: "versionMismatch", found: `ip_version is ${stated}, the addresses are IPv${src}` };
   }
   const rttMs = pieces.rttMs.values[row];
   if (!isRtt(rttMs) && rttMs !== FAILED_RTT_MS) return wrongRtt(rttMs, `rtt ${rttMs}`);
@@ -204,8 +203,8 @@ function explainReject(
   const name = OPTIONAL_COLUMNS.find(({ key }) => key === fault.key)?.name;
   const value = fault.values[row];
   return Number.isNaN(value)
-    ? { reason: "nullValue", detail: `${name}` }
-    : { reason: "invalidInteger", detail: `${name} ${value}` };
+    ? { reason: "nullValue", found: `${name}` }
+    : { reason: "invalidInteger", found: `${name} ${value}` };
 }
 
 function versionOfText(address: string): number {
@@ -363,21 +362,20 @@ function planOwn(file: ParquetFile): NeededColumns {
 function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns {
   const names = file.columnNames;
   const layout = layoutOf(names, reading);
-  const found = `found the columns ${shortened(names.join(", "), 200)}`;
-  if ("fault" in layout) throw new FormatError(`${found}, ${layout.fault}`, { path: file.path });
+  const wrongColumns = (fault: Fault) => new FormatError(columnsFault(names, fault), { path: file.path });
+  if ("fault" in layout) throw wrongColumns(layout.fault);
   const [rtt, ...others] = layout.rtts;
   if (others.length > 0 || rtt.dst !== undefined || layout.time < 0) {
-    const wanted = layout.time < 0
-      ? "a time; name it with --columns time=NAME"
-      : "one column of RTTs; unpivot it";
-    throw new FormatError(`${found}, expected ${wanted}`, { path: file.path });
+    throw wrongColumns({
+      expected: layout.time < 0
+        ? "a time; name it with --columns time=NAME"
+        : "one column of RTTs; unpivot it",
+    });
   }
   const several = [layout.hop, layout.metric].find((field) => field >= 0);
   if (several !== undefined) {
-    const wanted = `one row per ping, not one per ${
-      names[several]
-    }; select those of pings, or convert it to CSV`;
-    throw new FormatError(`${found}, expected ${wanted}`, { path: file.path });
+    const expected = `one row per ping, not one per ${names[several]}`;
+    throw wrongColumns({ expected, advice: "select those of pings, or convert it to CSV" });
   }
   const time = needColumn(file, [names[layout.time]], isTimeOrNumber, "a timestamp or epoch time");
   const element = file.column(time);

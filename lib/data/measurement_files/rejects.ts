@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { shortened, UserError } from "../../base/errors.ts";
+import { type Fault, faultText, shortened, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 
 /** How many rows `rejects.jsonl` lists for each reason. */
@@ -60,12 +60,14 @@ export class RejectLog {
   #listPath: string | undefined;
 
   /**
-   * Counts a row. @param row Its number in the file, from 0. @param detail A short text with the value found.
+   * Counts a row. @param row Its number in the file, from 0. @param fault The value found.
    */
-  add(reason: RejectReason, path: string, row: number, detail?: string): void {
+  add(reason: RejectReason, path: string, row: number, fault?: Fault): void {
     this.#counts.add(reason);
-    const found = detail === undefined ? {} : { detail: shortened(detail, MAX_DETAIL_LENGTH) };
-    this.#list({ reason, path, row, ...found });
+    const listed = this.#rows.get(reason);
+    if (listed && listed.length >= MAX_LISTED_PER_REASON) return;
+    const detail = fault && { detail: shortened(faultText(fault), MAX_DETAIL_LENGTH) };
+    this.#list({ reason, path, row, ...detail });
   }
 
   /** Rejected rows by reason, in alphabetical order. */

@@ -59,7 +59,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
     partial: share.default(0.3),
     none: share.default(0.3),
   })
-    .refine((s) => Math.abs(s.full + s.partial + s.none - 1) < 1e-9, "the shares must add up to 1")
+    .refine((s) => Math.abs(s.full + s.partial + s.none - 1) < 1e-9, "shares that add up to 1")
     .default({ full: 0.4, partial: 0.3, none: 0.3 }),
   fewDestinationsShare: share.default(0),
   denseWindowShare: share.default(0),

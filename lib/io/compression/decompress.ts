@@ -109,7 +109,7 @@ async function* decompressGzip(
     if (sourceError) throw sourceError;
   } catch (error) {
     if (sourceError || !(error instanceof Error)) throw sourceError ?? error;
-    const what = /unexpected end/.test(error.message)
+    const what = "code" in error && error.code === "Z_BUF_ERROR"
       ? "the gzip data ends too early, the file is truncated"
       : `the gzip data is damaged (${error.message})`;
     throw new FormatError(`${what}; fetch the file again`, { path, offsetBytes, cause: error });

@@ -24,6 +24,7 @@ import {
 import type { PingModel } from "../ping_model.ts";
 import { type AnswerOptions, answerQueries } from "../rtt/answer_queries.ts";
 import type { FileQuery } from "../rtt/query_file.ts";
+import { faultIn } from "../rtt/rtt_question.ts";
 import { tablesOf } from "./source_prior.ts";
 
 /** A recommended measurement. */
@@ -74,7 +75,7 @@ export async function adviseOn(
 ): Promise<AdvisedMeasurement[]> {
   const nodes = designNodes(model, [...candidates, ...targets ?? []], asking.context);
   let numDone = 0;
-  async function pairsOf(queries: readonly FileQuery[]): Promise<Pair[]> {
+  async function pairsOf(name: string, queries: readonly FileQuery[]): Promise<Pair[]> {
     const pairs = new Map<string, Pair>();
     const answers = answerQueries(
       model,
@@ -95,12 +96,12 @@ export async function adviseOn(
       },
     );
     for await (const answer of answers) {
-      if (answer) throw new UserError(`line ${answer.line}: ${answer.error}`);
+      if (answer) throw new UserError(faultIn([name, answer.line - 1], answer.error));
     }
     return [...pairs.values()];
   }
-  const left = await pairsOf(candidates);
-  const wanted = targets ? await pairsOf(targets) : left;
+  const left = await pairsOf("candidates", candidates);
+  const wanted = targets ? await pairsOf("targets", targets) : left;
   const before = wanted.map(({ nodes }) => varianceOf(nodes));
   for (const { nodes } of wanted) want(nodes);
   const spreadMs = () => {
@@ -136,9 +137,10 @@ export function requireCoordinates({ config, weights }: Pick<PingModel, "config"
   embeddings.load(weights);
   const fit = embeddings.coordinates?.fitted;
   if (fit) return { embeddings, fit };
-  throw new UserError(
-    "the model has no coordinates; train one with --config demo or campaign",
-  );
+  throw new UserError({
+    found: "the model has no coordinates",
+    advice: "train one with --config demo or campaign",
+  });
 }
 
 /** Returns the nodes of the queries' endpoints, with their measurements. Nothing is known about a prefix. */

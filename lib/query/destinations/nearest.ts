@@ -12,6 +12,7 @@ import type { PingModel } from "../ping_model.ts";
 import { type AnsweredQuery, type AnswerOptions, answerQueries, notesOn } from "../rtt/answer_queries.ts";
 import type { BadLine, FileQuery } from "../rtt/query_file.ts";
 import { MAX_PING_RTT_MS, RTTS_MS } from "../rtt/rtt_distribution.ts";
+import { faultIn } from "../rtt/rtt_question.ts";
 import { roundedMeanMs } from "../questions/rtt.ts";
 
 /** A ranked candidate. */
@@ -56,8 +57,6 @@ export interface NearestOptions extends AnswerOptions {
   readonly top: number;
   /** Maximum number of candidates; each takes 0.14 MB. */
   readonly maxCandidates: number;
-  /** What a query's `line` counts, for error messages. */
-  readonly counted: "line" | "candidate";
   /** Called with the number of candidates done; may throw to cancel. */
   readonly onProgress: (done: number) => void;
 }
@@ -70,15 +69,17 @@ export interface NearestOptions extends AnswerOptions {
 export async function nearestOf(
   model: PingModel,
   queries: Iterable<FileQuery | BadLine> | AsyncIterable<FileQuery | BadLine>,
-  { by, top, maxCandidates, counted, onProgress, ...options }: NearestOptions,
+  { by, top, maxCandidates, onProgress, ...options }: NearestOptions,
 ): Promise<Nearest> {
   const candidates = new Map<string, Candidate>();
   for await (const answer of answerQueries(model, distinct(queries, maxCandidates), options, candidateOf)) {
-    if ("error" in answer) throw new UserError(`${counted} ${answer.line}: ${answer.error}`);
+    if ("error" in answer) throw new UserError(faultIn(["candidates", answer.line - 1], answer.error));
     candidates.set(formatPrefix(answer.query.destination), answer);
     onProgress(candidates.size);
   }
-  if (candidates.size === 0) throw new UserError(`no candidates were given, expected 1 to ${maxCandidates}`);
+  if (candidates.size === 0) {
+    throw new UserError({ found: "no candidates were given", expected: `1 to ${maxCandidates}` });
+  }
   const list = [...candidates.values()];
   const { pNearest, regretsMs, pNoReply: p_no_reply, minMs: min_ms } = raceOf(list);
   const ranked = list.map((each, i) => ({ ...each, p_nearest: pNearest[i], regret_ms: regretsMs[i] }));
@@ -133,7 +134,7 @@ async function* distinct(
       seen.add(key);
     }
     if (seen.size > most) {
-      throw new UserError(`more than ${most} candidates were given, expected 1 to ${most}`);
+      throw new UserError({ found: `more than ${most} candidates were given`, expected: `1 to ${most}` });
     }
     yield query;
   }

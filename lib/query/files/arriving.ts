@@ -1,5 +1,5 @@
 /** Reads measurements as they arrive, from standard input or from files that grow. @module */
-import { UserError } from "../../base/errors.ts";
+import { faultText, UserError } from "../../base/errors.ts";
 import { GIVE_TIME, NoMeasurementsError, type ReadingOptions } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader, readStream } from "../../data/formats/reader.ts";
 import {
@@ -119,13 +119,13 @@ export class ArrivingMeasurements {
   *#take(found: Found, path: string): Generator<Placed> {
     const { finding, line } = found;
     for (const measurement of this.#files.take(found, path)) yield { measurement, path, line };
-    if ("reason" in finding) this.#show(`${path}, line ${line}: ${finding.reason}, ${finding.detail}`);
+    if ("reason" in finding) this.#show(`${path}, line ${line}: ${finding.reason}, ${faultText(finding)}`);
   }
 
   #reject(path: string, line: number | undefined): void {
-    const detail = `the time is missing; ${GIVE_TIME}`;
-    this.#files.rejects.add("nullValue", path, (line ?? 1) - 1, detail);
-    this.#show(`${path}${line === undefined ? "" : `, line ${line}`}: ${detail}`);
+    const fault = { found: "the time is missing", advice: GIVE_TIME };
+    this.#files.rejects.add("nullValue", path, (line ?? 1) - 1, fault);
+    this.#show(`${path}${line === undefined ? "" : `, line ${line}`}: ${faultText(fault)}`);
   }
 
   #show(text: string): void {
@@ -158,7 +158,7 @@ export class ArrivingMeasurements {
       for await (const found of file.read()) yield* this.#take(found, file.path);
     } catch (error) {
       if (!(error instanceof NoMeasurementsError) || this.paths.includes(file.path)) throw error;
-      this.options.log(`leaving out ${file.path}: ${error.found}`);
+      this.options.log(`leaving out ${file.path}: ${error.fault?.found}`);
       file.isLeftOut = true;
     }
   }
@@ -343,7 +343,7 @@ class FollowedFile implements Disposable {
       this.#reader.end();
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      this.#found.push({ finding: { reason: "invalidJson", detail: error.message }, line: 0 });
+      this.#found.push({ finding: { reason: "invalidJson", found: error.message }, line: 0 });
     }
     return this.#found.splice(0);
   }

@@ -93,7 +93,10 @@ export class MeasurementFiles {
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);
     this.numRead++;
     if ("reason" in finding) {
-      this.rejects.add(finding.reason, path, line - 1, `line ${line}: ${finding.detail}`);
+      this.rejects.add(finding.reason, path, line - 1, {
+        ...finding,
+        found: `line ${line}: ${finding.found}`,
+      });
     } else yield* this.#measurementsOf(finding);
   }
 

@@ -78,19 +78,22 @@ export const advise = question({
     const { prepareQuery } = await import("../rtt/answer_queries.ts");
     requireCoordinates(model);
     const { timeS, context: shared } = readSource({ src: src ?? "0.0.0.0", time, context }, model.places);
-    const read = (list: typeof candidates, counted: string) =>
+    const read = (list: typeof candidates, name: string) =>
       list.map((each, i): FileQuery => {
         const { src: from = src, dst, context }: z.output<typeof pair> = typeof each === "string"
           ? { dst: each }
           : each;
-        return inField(`${counted} ${i + 1}`, () => {
+        return inField([name, i], () => {
           const asked = parseQuestion({ src: from, dst, time, context }, model.places);
           const query = { line: i + 1, src: String(from), dst, ...asked };
           prepareQuery(model, query, shared);
           return query;
         });
       });
-    const wanted = { candidates: read(candidates, "candidate"), targets: targets && read(targets, "target") };
+    const wanted = {
+      candidates: read(candidates, "candidates"),
+      targets: targets && read(targets, "targets"),
+    };
     const advice = await asking.inTurn(() =>
       adviseOn(model, wanted, {
         budget,

@@ -36,7 +36,7 @@ export const destinations = question({
     within: z.string().optional().describe("only destinations in this prefix, place or network (anywhere)")
       .meta({ examples: ["198.51.100.0/24"] }),
     rtt: z.tuple([z.number().min(0), z.number().min(0)])
-      .refine(([low, high]) => low <= high, { error: "expected the smaller one first" })
+      .refine(([low, high]) => low <= high, { error: "the smaller one first" })
       .describe("the smallest and largest RTT in ms, to the precision of RTT codes (0.05 %)").meta({
         examples: [[20, 25]],
       }),

@@ -37,7 +37,7 @@ export const likelihood = question({
     context,
     order: z.array(z.enum(FIELDS)).length(FIELDS.length)
       .refine((order) => new Set(order).size === FIELDS.length, {
-        error: `expected ${FIELDS.join()} in any order`,
+        error: `${FIELDS.join()} in any order`,
       }).optional()
       .describe("one order of source, destination, time and result (all: 24 with a time, 6 without)")
       .meta({ examples: [FIELDS] }),

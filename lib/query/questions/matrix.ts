@@ -97,24 +97,25 @@ export const matrix = question({
   ) {
     const { model } = asking;
     if (nodes.length * others.length > SERVED_PAIRS) {
-      throw new UserError(
-        `found ${nodes.length} nodes and ${others.length} destinations, expected at most ${SERVED_PAIRS} pairs; ask for ` +
-          "parts of the matrix",
-      );
+      throw new UserError({
+        value: `${nodes.length} nodes and ${others.length} destinations`,
+        expected: `at most ${SERVED_PAIRS} pairs`,
+        advice: "ask for parts of the matrix",
+      });
     }
     const { matrixNodes, RttMatrix } = await import("../rtt/rtt_matrix.ts");
     const { queryOf } = await import("../rtt/query_file.ts");
     const { places, names } = model;
-    const read = async (list: readonly string[], counted: "node" | "destination") =>
+    const read = async (list: readonly string[], field: "nodes" | "destinations") =>
       await matrixNodes(
         list.map((dst, i) => queryOf(i + 1, () => ({ src: "0.0.0.0", dst }), { places })),
-        counted,
+        field,
         names,
       );
     const { timeS, context: known } = readSource({ src: "0.0.0.0", time, context });
     const matrix = new RttMatrix(model, {
-      nodes: await read(nodes, "node"),
-      destinations: await read(others, "destination"),
+      nodes: await read(nodes, "nodes"),
+      destinations: await read(others, "destinations"),
       timeS,
       context: known,
       quantiles,

@@ -86,7 +86,7 @@ export const nearest = question({
     const { timeS, context: shared } = readSource({ src, time, context }, model.places);
     const queries = candidates.map((each, i) => {
       const { dst, context: own } = typeof each === "string" ? { dst: each, context: undefined } : each;
-      return inField(`candidate ${i + 1}`, () => {
+      return inField(["candidates", i], () => {
         const asked = parseQuestion({ src, dst, time, context: own }, model.places);
         const query = { line: i + 1, src, dst, ...asked, context: asked.context ?? shared };
         return prepareQuery(model, query, []).query;
@@ -99,7 +99,6 @@ export const nearest = question({
         numDraws,
         seed,
         maxCandidates: MAX_CANDIDATES,
-        counted: "candidate",
         context: [],
         onDraws: () => asking.onProgress(),
         onProgress: (done) => asking.onProgress(done),

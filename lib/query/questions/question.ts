@@ -9,8 +9,9 @@
  * @module
  */
 import * as z from "zod";
+import { issueOf } from "../../base/schema_fault.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
-import { adviceOnName, type IpPrefix } from "../../data/addresses/ip_prefix.ts";
+import { addressFault, type IpPrefix } from "../../data/addresses/ip_prefix.ts";
 import { momentOf } from "../../data/addresses/known_addresses.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
@@ -108,13 +109,13 @@ export function servedSchema({ question, served = {} }: Question): z.ZodObject {
 
 /** An object that rejects unknown fields, listing the known ones. */
 export function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
-  const wanted = `expected only ${Object.keys(shape).join(", ")}`;
+  const wanted = `only ${Object.keys(shape).join(", ")}`;
   return z.strictObject(shape, { error: ({ code }) => code === "unrecognized_keys" ? wanted : undefined });
 }
 
 // Fields of questions.
 
-const address = z.string({ error: "expected an IPv4 or IPv6 address" }).meta({ examples: ["192.0.2.1"] });
+const address = z.string({ error: "an IPv4 or IPv6 address" }).meta({ examples: ["192.0.2.1"] });
 const destinationExample = { examples: ["198.51.100.7"] };
 
 export const end = address;
@@ -124,28 +125,25 @@ export const src = address.describe(
 );
 export const dst = address.describe("destination: same forms, same IP version").meta(destinationExample);
 
-/** Returns what is wrong with a time; an empty text is valid. */
-function faultOfTime(time: unknown): string | undefined {
-  if (time === "") return undefined;
-  const parsed = parseTimeUs(String(time));
-  return "fault" in parsed ? parsed.fault : undefined;
-}
 export const time = z.union([z.string(), z.number()])
-  .refine((value) => faultOfTime(value) === undefined, { error: ({ input }) => faultOfTime(input) }).nullish()
+  .superRefine((value, context) => {
+    const parsed = parseTimeUs(String(value));
+    if (value !== "" && "fault" in parsed) context.addIssue(issueOf(parsed.fault));
+  }).nullish()
   .describe(
     "when, from 1990 to 2099: ISO 8601 (UTC unless it has a zone) or Unix seconds (any time: a random moment in the data's period)",
   )
   .meta({ examples: ["2026-11-01T12:00Z"] });
 
-const measuredAddress = address.refine((text) => parseAddress(text) !== undefined, {
-  error: ({ input }) => `expected an IPv4 or IPv6 address${adviceOnName(String(input))}`,
+const measuredAddress = address.superRefine((text, context) => {
+  if (!parseAddress(text)) context.addIssue(issueOf(addressFault(text)));
 });
 
 export const measurementSchema = fields({
   src: measuredAddress.describe("source address"),
   dst: measuredAddress.describe("destination address").meta(destinationExample),
   time,
-  rtt: z.number().positive({ error: "expected ms above 0, or null for no reply" }).nullable().describe(
+  rtt: z.number().positive({ error: "ms above 0, or null for no reply" }).nullable().describe(
     "ms; null: no reply",
   ).meta({ examples: [12.5] }),
 });

@@ -5,10 +5,10 @@
  */
 import * as z from "zod";
 import { isObject } from "../../base/collections.ts";
-import { shortened, UserError } from "../../base/errors.ts";
+import { type Fault, shortened, UserError } from "../../base/errors.ts";
+import { checked } from "../../base/schema_fault.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { readRtt, USUAL_READING } from "../../data/formats/format.ts";
-import { shown } from "../rtt/rtt_question.ts";
 
 /**
  * Validates a request and converts its values to the types of a schema.
@@ -18,9 +18,9 @@ import { shown } from "../rtt/rtt_question.ts";
  */
 export function readFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const given = normalized(schema, value);
-  const { success, data, error } = schema.safeParse(given);
-  if (success) return data;
-  throw new UserError(faultOf(error, { value: given, schema, isUrl: IN_URL.has(Object(value)) }));
+  const result = checked(schema, given);
+  if ("data" in result) return result.data;
+  throw new UserError(withExample(result.fault, schema, IN_URL.has(Object(value))));
 }
 
 /**
@@ -79,7 +79,7 @@ export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
   );
   return z.strictObject(Object.fromEntries(optional), {
     error: ({ code }) =>
-      code === "unrecognized_keys" ? `expected only ${optional.map(([name]) => name).join(", ")}` : undefined,
+      code === "unrecognized_keys" ? `only ${optional.map(([name]) => name).join(", ")}` : undefined,
   });
 }
 
@@ -93,7 +93,7 @@ const BLANK_OFFSET = /(\d:\d\d(?:[.:][\d.]+)?) ([01]\d(?::?[0-5]\d)?)$/;
 export function queryFields(url: string): Record<string, string> {
   const fields = new Map<string, string>();
   for (const [name, text] of new URL(url).searchParams) {
-    if (fields.has(name)) throw new UserError(`found ${shortened(name)} twice, expected it once`);
+    if (fields.has(name)) throw new UserError({ value: `${shortened(name)} twice`, expected: "it once" });
     fields.set(name, text.replace(BLANK_OFFSET, "$1+$2"));
   }
   const all = Object.fromEntries(fields);
@@ -128,39 +128,16 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/**
- * Explains why a schema rejected a value: the first invalid field, what was found, what is expected, and an
- * example.
- *
- * @param refused The value and the schema, if known. `isUrl`: whether the value is a URL's query.
- */
-export function faultOf(
-  { issues }: z.core.$ZodError,
-  refused?: { value: unknown; schema: z.core.$ZodType; isUrl?: boolean },
-): string {
-  // An unknown name explains why another one is missing.
-  const issue = issues.find(({ code, path }) => code === "unrecognized_keys" && path.length === 0) ??
-    issues[0];
-  const { path } = issue;
-  const name = path.map((key, i) =>
-    typeof key === "number" ? `[${key}]` : `${i > 0 ? "." : ""}${String(key)}`
-  )
-    .join("");
-  if (issue.code === "unrecognized_keys") {
-    const key = shown(issue.keys[0]);
-    return `found ${name === "" ? key : `${key} in ${name}`}, ${issue.message}`;
-  }
-  const wanted = expectedBy(issue);
-  if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
+/** Adds an example to what a schema expected. @param isUrl Whether the value is a URL's query. */
+function withExample(fault: Fault, schema: z.core.$ZodType, isUrl: boolean): Fault {
+  const { path = [], expected } = fault;
   // A URL contains whole lists.
   const [field] = path;
-  const isInUrl = refused.isUrl && field !== undefined;
-  const right = (isInUrl ? [field] : path).reduce(fieldOf, exampleOf(refused.schema));
+  const isInUrl = isUrl && field !== undefined;
+  const right = (isInUrl ? [field] : path).reduce(fieldOf, exampleOf(schema));
+  if (field === undefined || right === undefined) return fault;
   const example = isInUrl ? `${String(field)}=${urlText(right)}` : exampleText(right);
-  const asked = name === "" || right === undefined ? wanted : `${wanted}, such as ${example}`;
-  const found = path.reduce(fieldOf, refused.value);
-  if (found === undefined) return `found no ${name || "value"}, ${asked}`;
-  return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${asked}`;
+  return { ...fault, expected: `${expected}, such as ${example}` };
 }
 
 /** A valid value for a schema, built from the examples of its parts; undefined if a part has none. */
@@ -190,32 +167,4 @@ function urlText(value: unknown): string {
 function fieldOf(value: unknown, key: PropertyKey): unknown {
   if (Array.isArray(value) && !(key in value)) return value[0];
   return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  string: "expected text",
-  number: "expected a number",
-  int: "expected a whole number",
-  array: "expected an array",
-  tuple: "expected an array",
-  object: "expected a JSON object",
-};
-
-function expectedBy(issue: z.core.$ZodIssue): string {
-  // The schema's own message.
-  if (issue.message.startsWith("expected ")) return issue.message;
-  if (issue.code === "invalid_type") return TYPES[issue.expected] ?? `expected ${issue.expected}`;
-  if (issue.code === "invalid_union") {
-    const ways = issue.errors.map(([first]) => expectedBy(first).replace(/^expected /, ""));
-    return `expected ${ways.join(" or ")}`;
-  }
-  if (issue.code === "invalid_value") return `expected ${issue.values.map(shown).join(" or ")}`;
-  if (issue.code === "too_small") return `expected at least ${boundOf(issue.origin, issue.minimum)}`;
-  if (issue.code === "too_big") return `expected at most ${boundOf(issue.origin, issue.maximum)}`;
-  return issue.message;
-}
-
-function boundOf(origin: string, bound: number | bigint): string {
-  if (origin !== "array") return String(bound);
-  return bound === 1 ? "1 value" : `${bound} values`;
 }

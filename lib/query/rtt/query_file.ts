@@ -8,16 +8,16 @@
  *
  * @module
  */
-import { FormatError, shortened, UserError } from "../../base/errors.ts";
+import { FormatError, shown, UserError } from "../../base/errors.ts";
 import { csvText } from "../../base/text.ts";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import { type CsvSeparator, readCsv } from "../../data/formats/csv.ts";
-import { type ParsedQuestion, parseQuestion, shown } from "./rtt_question.ts";
+import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
 const COLUMNS = ["src", "dst", "time"];
-const WANTED = "expected one with src, dst and optionally time and context";
+const WANTED = "one with src, dst and optionally time and context";
 
 /** A query read from a line. */
 export interface FileQuery extends ParsedQuestion {
@@ -135,7 +135,8 @@ function withShared(values: Values, shared: SharedEnds): Values {
   for (const name of ["src", "time"] as const) {
     const value = values[name] ?? "";
     if (value === "" || value === shared[name]) continue;
-    throw new UserError(`found ${name} ${shown(value)}, expected ${shared[name] ?? "none"} as on all lines`);
+    const expected = `${shared[name] ?? "none"} as on all lines`;
+    throw new UserError({ path: [name], value: shown(value), expected });
   }
   return { ...values, ...shared };
 }
@@ -143,7 +144,7 @@ function withShared(values: Values, shared: SharedEnds): Values {
 function csvValues(cells: readonly string[], columns: readonly string[]): Values {
   if (cells.length !== columns.length) {
     const found = cells.length > columns.length ? `more than ${columns.length}` : cells.length;
-    throw new UserError(`found ${found} values, expected ${columns.length} as in the header`);
+    throw new UserError({ value: `${found} values`, expected: `${columns.length} as in the header` });
   }
   return Object.fromEntries(columns.map((name, i) => [name, cells[i]]));
 }
@@ -153,13 +154,10 @@ function headerOf(text: string, path: string, isList: boolean): string[] {
   const isKnown = columns.every((name) => COLUMNS.includes(name));
   const isWhole = (isList || columns.includes("src")) && columns.includes("dst");
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
-  const wanted = isList
+  const expected = isList
     ? "one address or prefix per line, JSON lines or a CSV header dst"
     : "JSON lines or a CSV header src,dst[,time]";
-  throw new FormatError(
-    `found ${JSON.stringify(shortened(text))}, expected ${wanted}`,
-    { path, place: "line 1" },
-  );
+  throw new FormatError({ value: shown(text), expected }, { path, place: "line 1" });
 }
 
 /** The separator of a header; column names contain none of them. */
@@ -169,6 +167,6 @@ function separatorOf(header: string): CsvSeparator {
 
 function cellsOf(line: string, separator: CsvSeparator): string[] {
   const [record] = readCsv(line, separator);
-  if (record?.fault !== undefined) throw new UserError(`found ${record.fault}`);
+  if (record?.fault !== undefined) throw new UserError({ value: record.fault });
   return (record?.fields ?? [""]).map(csvText);
 }

@@ -12,7 +12,7 @@ import type { BasisKind } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type AnsweredQuery, type AnswerOptions, answerQueries, prepareQuery } from "./answer_queries.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
-import type { ParsedQuestion } from "./rtt_question.ts";
+import { faultIn, type ParsedQuestion } from "./rtt_question.ts";
 
 /** A node of a matrix, in the form of a query with the node as destination. */
 export interface MatrixNode extends FileQuery {
@@ -193,21 +193,25 @@ function keyOf({ destination }: MatrixNode): string {
 /**
  * Reads the nodes of a matrix.
  *
- * @param counted What a node's `line` counts, for error messages.
+ * @param field The list that the nodes are from, for errors; a node's `line` counts from 1.
  * @throws {UserError} If a node is invalid or repeated, or there are none.
  */
 export async function matrixNodes(
   lines: Iterable<FileQuery | BadLine> | AsyncIterable<FileQuery | BadLine>,
-  counted: "line" | "node" | "destination",
+  field: "nodes" | "destinations",
   names: AddressNames,
 ): Promise<MatrixNode[]> {
   const nodes = new Map<string, MatrixNode>();
   for await (const line of lines) {
-    const at = `${counted} ${line.line}`;
-    if ("error" in line) throw new UserError(`${at}: ${line.error}`);
-    if (nodes.has(keyOf(line))) throw new UserError(`${at}: ${line.dst} is given twice, expected once`);
+    const path = [field, line.line - 1];
+    if ("error" in line) throw new UserError(faultIn(path, line.error));
+    if (nodes.has(keyOf(line))) {
+      throw new UserError({ path, found: `${line.dst} is given twice`, expected: "once" });
+    }
     nodes.set(keyOf(line), { ...line, name: names.ofPrefix(line.destination) });
   }
-  if (nodes.size === 0) throw new UserError("no nodes were given, expected at least one");
+  if (nodes.size === 0) {
+    throw new UserError({ path: [field], value: null, expected: "at least one" });
+  }
   return [...nodes.values()];
 }

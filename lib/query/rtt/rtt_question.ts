@@ -1,10 +1,10 @@
 /** Questions for RTTs as people write them: endpoints as text, a time, recent measurements. @module */
-import { shortened, UserError } from "../../base/errors.ts";
+import { type Fault, shortened, shown, UserError } from "../../base/errors.ts";
 import { isRtt } from "../../data/formats/batch.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import {
-  adviceOnName,
+  addressFault,
   faultOfPrefix,
   formatPrefix,
   hasHostBits,
@@ -89,7 +89,7 @@ export function parseEnds(
   const asked = (name: "src" | "dst", length: 4 | 16): IpPrefix => {
     const end = ends[name];
     if ("bytes" in end || !places) return end as IpPrefix;
-    const found = inField(name, () => places.ask(end, length));
+    const found = inField([name], () => places.ask(end, length));
     if (!found.mixture) notes.push(`${end.name} is ${formatPrefix(found)}`);
     else notes.push(`${end.name}: a mixture over prefixes of its ${found.mixture.numNetworks} networks`);
     return found;
@@ -136,7 +136,7 @@ export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
 function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Values {
   const unknown = Object.keys(values).find((name) => !fields.includes(name));
   if (unknown === undefined) return values as Values;
-  throw new UserError(`found ${shortened(unknown)}, expected only ${fields.join(", ")}`);
+  throw new UserError({ found: `found ${shortened(unknown)}`, expected: `only ${fields.join(", ")}` });
 }
 
 /** Whether a text is read as an address or prefix rather than a place. */
@@ -152,45 +152,47 @@ function endOf(
   notes: string[],
 ): IpPrefix | NamedPlace {
   const text = textOf(name, value, "address or prefix");
-  return inField(name, () => {
-    if (faultOfPrefix(text) !== undefined && !isMeantAsPrefix(text)) {
-      if (places) return places.find(text);
-      const advice = /^(AS\d|\p{Lu})|,/u.test(text)
-        ? "; the model does not know places by name: train one with --geo"
-        : "";
-      throw new UserError(`Cannot read ${JSON.stringify(text)}: ${faultOfPrefix(text)}${advice}`);
-    }
+  const fault = faultOfPrefix(text);
+  if (fault === undefined) {
     const prefix = parsePrefix(text);
     if (hasHostBits(text)) {
       notes.push(`${text} has bits set after the prefix: read as ${formatPrefix(prefix)}`);
     }
     return prefix;
-  });
+  }
+  const isPlace = !isMeantAsPrefix(text);
+  if (isPlace && places) return inField([name], () => places.find(text));
+  const isLikePlace = isPlace && /^(AS\d|\p{Lu})|,/u.test(text);
+  const advice = isLikePlace ? "the model does not know places by name: train one with --geo" : fault.advice;
+  throw new UserError({ path: [name], value: shown(text), ...fault, advice });
 }
 
-/** Runs a function; its errors are prefixed with the name of a field or item. */
-export function inField<T>(name: string, run: () => T): T {
+/** Runs a function; its errors are about a field. @param path Prefixed to the path in the error. */
+export function inField<T>(path: readonly PropertyKey[], run: () => T): T {
   try {
     return run();
   } catch (error) {
-    if (error instanceof UserError) throw new UserError(`${name}: ${error.message}`);
-    throw error;
+    throw error instanceof UserError ? new UserError(faultIn(path, error.fault ?? error.message)) : error;
   }
+}
+
+/** A fault that is about a field. */
+export function faultIn(path: readonly PropertyKey[], fault: Fault | string): Fault {
+  if (typeof fault === "string") return { path, found: fault };
+  return { ...fault, path: [...path, ...fault.path ?? []] };
 }
 
 function addressOf(name: string, value: unknown): Uint8Array {
   const text = textOf(name, value, "address");
   const bytes = parseAddress(text);
   if (bytes) return bytes;
-  throw new UserError(
-    `found ${name} ${shown(text)}, expected an IPv4 or IPv6 address${adviceOnName(text)}`,
-  );
+  throw new UserError({ path: [name], value: shown(text), ...addressFault(text) });
 }
 
 function textOf(name: string, value: unknown, wanted: string): string {
   if (typeof value === "string" && value !== "" && value.length <= MAX_ADDRESS_LENGTH) return value;
-  const found = value === undefined || value === "" ? `no ${name}` : `${name} ${shown(value)}`;
-  throw new UserError(`found ${found}, expected an IPv4 or IPv6 ${wanted}`);
+  const found = value === undefined || value === "" ? null : shown(value);
+  throw new UserError({ path: [name], value: found, expected: `an IPv4 or IPv6 ${wanted}` });
 }
 
 /** The time of a question in whole Unix seconds; null for any time. @throws {UserError} If it is invalid. */
@@ -204,16 +206,16 @@ export function exactTimeOf(value: unknown): number | null {
   if (value === undefined || value === null || value === "") return null;
   const parsed = parseTimeUs(typeof value === "string" || typeof value === "number" ? String(value) : "");
   if ("timeUs" in parsed) return parsed.timeUs / 1e6;
-  throw new UserError(`found time ${shown(value)}, ${parsed.fault}`);
+  throw new UserError({ path: ["time"], value: shown(value), ...parsed.fault });
 }
 
 function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | null {
   if (value === undefined || value === null) return null;
   if (!Array.isArray(value)) {
-    throw new UserError(`found context ${shown(value)}, expected an array of measurements`);
+    throw new UserError({ path: ["context"], value: shown(value), expected: "an array of measurements" });
   }
   return inOrder(
-    value.map((each: unknown, i) => inField(`context[${i}]`, () => parseMeasurement(each))),
+    value.map((each: unknown, i) => inField(["context", i], () => parseMeasurement(each))),
     notes,
   );
 }
@@ -221,13 +223,14 @@ function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | n
 /** Reads a {@link QuestionMeasurement} or a file's equivalent. @throws {UserError} If it is invalid. */
 export function parseMeasurement(value: unknown): TokenMeasurement {
   if (typeof value !== "object" || value === null) {
-    throw new UserError(`found ${shown(value)}, expected an object with src, dst, time and rtt`);
+    throw new UserError({ value: shown(value), expected: "an object with src, dst, time and rtt" });
   }
   const { src, dst, time, rtt } = fieldsOf(value as Values, MEASUREMENT_FIELDS);
   const source = addressOf("src", src);
   const destination = addressOf("dst", dst);
   if (source.length !== destination.length) {
-    throw new UserError("found addresses of different IP versions, expected two of the same version");
+    const found = "found addresses of different IP versions";
+    throw new UserError({ found, expected: "two of the same version" });
   }
   return { source, destination, rttCode: rttCodeOf(rtt), timeS: timeOf(time) };
 }
@@ -235,20 +238,14 @@ export function parseMeasurement(value: unknown): TokenMeasurement {
 function rttCodeOf(value: unknown): number | null {
   if (value === null) return null;
   if (typeof value === "number" && isRtt(value)) return encodeRttCode(value);
-  const found = value === undefined ? "no rtt" : `rtt ${shown(value)}`;
-  throw new UserError(`found ${found}, expected ms above 0, or null for no reply`);
-}
-
-/** Formats a JSON value for a message, however long or deep it is. */
-export function shown(value: unknown): string {
-  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
-  return JSON.stringify(typeof value === "string" ? shortened(value) : value);
+  const found = value === undefined ? null : shown(value);
+  throw new UserError({ path: ["rtt"], value: found, expected: "ms above 0, or null for no reply" });
 }
 
 function inOrder(measurements: TokenMeasurement[], notes: string[]): TokenMeasurement[] {
   const timesS = measurements.map(({ timeS }) => timeS).filter((timeS) => timeS !== null);
   if (timesS.length > 0 && timesS.length < measurements.length) {
-    throw new UserError("only some context measurements have a time, expected all or none");
+    throw new UserError({ found: "only some context measurements have a time", expected: "all or none" });
   }
   if (timesS.every((timeS, i) => i === 0 || timeS >= timesS[i - 1])) return measurements;
   notes.push("the context was not in order of time: it was sorted");

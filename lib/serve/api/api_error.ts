@@ -3,9 +3,7 @@
  *
  * @module
  */
-import * as z from "zod";
-import { InterruptedError, UserError } from "../../base/errors.ts";
-import { faultOf } from "../../query/questions/read_fields.ts";
+import { faultText, InterruptedError, UserError } from "../../base/errors.ts";
 import type { Problem } from "./schemas.ts";
 
 /** Titles of `about:blank` problems: the status texts of RFC 9110, section 15, and RFC 6585. */
@@ -36,9 +34,14 @@ export class ApiError extends Error {
   readonly problem: Problem;
 
   /** @param detail The line that a stage would print. */
-  constructor(status: ProblemStatus, detail: string, options?: ErrorOptions) {
+  constructor(
+    status: ProblemStatus,
+    detail: string,
+    { field, ...options }: ErrorOptions & { field?: string } = {},
+  ) {
     super(detail, options);
-    this.problem = { type: "about:blank", title: PROBLEM_TITLES[status], status, detail };
+    const title = PROBLEM_TITLES[status];
+    this.problem = { type: "about:blank", title, status, detail, ...(field !== undefined && { field }) };
   }
 }
 
@@ -50,8 +53,10 @@ export function problemOf(error: unknown): Problem {
 function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof InterruptedError) return new ApiError(503, ENDED);
-  if (error instanceof UserError) return new ApiError(400, sentenceOf(error.message));
-  if (error instanceof z.ZodError) return new ApiError(400, sentenceOf(faultOf(error)));
+  if (error instanceof UserError) {
+    const [field] = error.fault?.path ?? [];
+    return new ApiError(400, sentenceOf(error), field === undefined ? {} : { field: String(field) });
+  }
   if (error instanceof DOMException && ABORTS.includes(error.name)) {
     return new ApiError(503, ENDED);
   }
@@ -73,8 +78,8 @@ export async function computed<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Makes a fault such as `found no src, …` a full sentence. */
-function sentenceOf(fault: string): string {
-  return fault.startsWith("Cannot ") ? fault : `Cannot answer: ${fault}`;
+function sentenceOf({ fault, message }: UserError): string {
+  return fault && fault.action === undefined ? faultText({ ...fault, action: "answer" }) : message;
 }
 
 export const PROBLEM_TYPE = "application/problem+json";

@@ -8,7 +8,6 @@ import {
   NoMeasurementsError,
   type ReadingOptions,
   USUAL_READING,
-  withoutOptions,
 } from "../../data/formats/format.ts";
 import { parseLenientJson } from "../../data/formats/json_stream.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
@@ -87,8 +86,8 @@ export async function* measurementLines(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const isEnd = error instanceof NoMeasurementsError;
-    const advice = isEnd ? "; give src and dst in the URL if the text does not contain them" : "";
-    throw new UserError(withoutOptions(error.message) + advice, { cause: error });
+    const advice = isEnd ? "give src and dst in the URL if the text does not contain them" : undefined;
+    throw new UserError({ ...error.fault, advice }, { cause: error });
   }
   if (reader.format === "json" && hasContent && !isFound) {
     throw new UserError(

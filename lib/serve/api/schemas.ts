@@ -81,5 +81,6 @@ export const problemSchema = z.object({
   title: z.string(),
   status: z.int(),
   detail: z.string().describe("the error message, as a command would print it"),
+  field: z.string().optional().describe("the field of the question that is wrong, if it is one"),
 });
 export type Problem = z.infer<typeof problemSchema>;

@@ -1,12 +1,15 @@
 /** Shows how far an answer is: being asked, failed, or complete. @module */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { AskError } from "./open_api.ts";
 
 export interface Answer<T> {
   /** The answer, possibly partial; while a new question is being asked, the previous answer. */
   value: T | undefined;
   /** Why there is no answer, for people. */
   error: string | undefined;
+  /** The field of the question that the error is about, if known. */
+  field?: string | undefined;
   isBusy: boolean;
 }
 
@@ -39,7 +42,8 @@ export function useAnswer<T>(
       set({ value, error: undefined, isBusy: false });
     }).catch((error: unknown) => {
       const message = error instanceof Error ? error.message : String(error);
-      set({ value: undefined, error: message, isBusy: false });
+      const field = error instanceof AskError ? error.field : undefined;
+      set({ value: undefined, error: message, field, isBusy: false });
     });
     return () => abort.abort();
   }, [key]);

@@ -26,8 +26,7 @@ function linesOf(text: string | undefined): string[] {
 
 function faultOfLines(lines: readonly string[]): string | undefined {
   if (lines.length === 0) return "Found nothing, expected addresses or prefixes, one a line";
-  const wrong = lines.map((line) => ({ line, fault: faultOfEnd(line) })).find(({ fault }) => fault);
-  return wrong && `Cannot read ${wrong.line}: ${wrong.fault}`;
+  return lines.filter(isMeantAsPrefix).map(faultOfEnd).find((fault) => fault);
 }
 
 export function ComparePart(part: PartProps) {

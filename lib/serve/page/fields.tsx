@@ -1,6 +1,7 @@
 /** Form fields of questions, each with a label, a hint, and its error. @module */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { faultText } from "../../base/errors.ts";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { ModelAnswer } from "../api/schemas.ts";
 import type { AnswerOf } from "../../query/questions/questions.ts";
@@ -268,25 +269,29 @@ export function readTime(
   const faults: Faults = {};
   for (const name of addresses) {
     const text = fields[name]?.trim() ?? "";
-    const fault = text === "" ? "expected an IPv4 or IPv6 address or prefix, or a place" : faultOfEnd(text);
-    if (fault) faults[name] = text === "" ? `Found nothing, ${fault}` : `Cannot read ${text}: ${fault}`;
+    const fault = text === ""
+      ? "Found nothing, expected an IPv4 or IPv6 address or prefix, or a place"
+      : isMeantAsPrefix(text)
+      ? faultOfEnd(text)
+      : undefined;
+    if (fault) faults[name] = fault;
   }
   const time = questionTimeS(fields.time, nowMs);
   if (time === null || typeof time === "number") return { time, faults };
   return { time: null, faults: { ...faults, time: `Cannot read ${fields.time}: ${time.fault}` } };
 }
 
-/** The fault in an address or prefix; undefined also for a text that may be a place, known or not. */
+/** The error for a text that is neither an address nor a prefix. */
 export function faultOfEnd(text: string): string | undefined {
-  return isMeantAsPrefix(text) ? faultOfPrefix(text) : undefined;
+  const fault = faultOfPrefix(text);
+  return fault && faultText({ ...fault, action: `read ${text}` });
 }
 
-/** Moves an error to the field that it is about, which is the one that its message names first. */
+/** Moves an error to the field that it is about, if the part has it. */
 export function besideField<T>(answer: Answer<T>): { answer: Answer<T>; faults: Faults } {
-  const { error } = answer;
-  const [, name] = /^(?:cannot [^:]*: )*(?:found )?(?:no )?(src|dst|time)\b/i.exec(error ?? "") ?? [];
-  return name
-    ? { answer: { ...answer, error: undefined }, faults: { [name]: error } }
+  const { error, field } = answer;
+  return field === "src" || field === "dst" || field === "time"
+    ? { answer: { ...answer, error: undefined }, faults: { [field]: error } }
     : { answer, faults: {} };
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import type { PingApi } from "../api/ping_service.ts";
+import type { Problem } from "../api/schemas.ts";
 import type { AnswerOf, QuestionName, QuestionOf } from "../../query/questions/questions.ts";
 import { WeightCache } from "./weight_cache.ts";
 
@@ -43,8 +44,20 @@ export type WorkerMessage =
   | { kind: "status"; status: Extract<ModelStatus, { state: "loading" | "starting" | "failed" }> }
   | { kind: "ready" }
   | { kind: "answer"; id: number; answer: unknown }
-  /** `detail`: what went wrong, for people. */
-  | { kind: "problem"; id: number; detail: string };
+  | ({ kind: "problem"; id: number } & Fault);
+
+/** What went wrong, for people, and the field of the question that it is about. */
+type Fault = Pick<Problem, "detail" | "field">;
+
+/** A question that was not answered. */
+export class AskError extends Error {
+  readonly field: string | undefined;
+
+  constructor({ detail, field }: Fault) {
+    super(detail);
+    this.field = field;
+  }
+}
 
 /** @param base The parent URL of `v1/`, such as the page's own. */
 function httpApi(base: string): PingApi {
@@ -70,7 +83,7 @@ function httpApi(base: string): PingApi {
   };
 }
 
-/** @throws {Error} With the detail of the server's problem, or if the server cannot be reached. */
+/** @throws {AskError} With the server's problem. @throws {Error} If the server cannot be reached. */
 async function ask(
   url: URL,
   { signal, ...request }: Omit<RequestInit, "signal"> & { signal?: AbortSignal | undefined },
@@ -88,16 +101,17 @@ async function ask(
     );
   }
   if (response.ok) return text;
-  throw new Error(
-    detailOf(text) ?? `Cannot answer: the server answered ${response.status} ${response.statusText}`,
+  const { status, statusText } = response;
+  throw new AskError(
+    problemIn(text) ?? { detail: `Cannot answer: the server answered ${status} ${statusText}` },
   );
 }
 
-/** The detail of a problem (RFC 9457); undefined if the text is not a problem. */
-function detailOf(text: string): string | undefined {
+/** A problem (RFC 9457); undefined if the text is not one. */
+function problemIn(text: string): Fault | undefined {
   try {
-    const { detail } = JSON.parse(text) as { detail?: unknown };
-    return typeof detail === "string" ? detail : undefined;
+    const problem = JSON.parse(text) as Fault;
+    return typeof problem.detail === "string" ? problem : undefined;
   } catch {
     return undefined;
   }
@@ -178,7 +192,7 @@ class WorkerApi {
       const asked = this.#asked.get(message.id);
       this.#asked.delete(message.id);
       if (message.kind === "answer") asked?.resolve(message.answer);
-      else asked?.reject(new Error(message.detail));
+      else asked?.reject(new AskError(message));
     }
   }
 

@@ -1,13 +1,7 @@
 /** Reads pasted pings in any known format. @module */
 import { UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
-import {
-  type Finding,
-  messageOf,
-  type Rejection,
-  USUAL_READING,
-  withoutOptions,
-} from "../../data/formats/format.ts";
+import { type Finding, messageOf, type Rejection, USUAL_READING } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader } from "../../data/formats/reader.ts";
 import { FORMATS } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
@@ -45,7 +39,7 @@ export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pa
     if ("skipped" in finding) {
       pasted.faults.push({ line, message: `it does not measure a path: ${finding.skipped}` });
     } else if ("reason" in finding) {
-      pasted.needsSource ||= finding.reason === "nullValue" && finding.detail.startsWith("src");
+      pasted.needsSource ||= finding.end === "src";
       pasted.faults.push({ line, message: messageOf(finding) });
     } else {
       for (const rttMs of finding.rttsMs) {
@@ -72,7 +66,11 @@ function readInto(found: Found[], text: string, reader: MeasurementReader): void
     reader.end();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const finding: Rejection = { reason: "unknownLine", detail: withoutOptions(error.message) };
+    const finding: Rejection = {
+      ...error.fault,
+      reason: "unknownLine",
+      found: error.fault?.found ?? error.message,
+    };
     found.push({ finding, line: found.length === 0 ? 1 : text.trimEnd().split("\n").length });
   }
 }

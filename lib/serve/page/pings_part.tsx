@@ -1,6 +1,6 @@
 /** The "Check pings" part of the page: the user's own pings, which the model gets as context. @module */
 import { useMemo } from "preact/hooks";
-import { faultOfPrefix, withName } from "../../data/addresses/ip_prefix.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
 import type { PingApi } from "../api/ping_service.ts";
 import type { LineError } from "../../query/questions/question.ts";
 import type { AnswerOf } from "../../query/questions/questions.ts";
@@ -8,7 +8,15 @@ import type { ScoreAnswer } from "../../query/questions/score.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { AddressFields } from "./ask_part.tsx";
 import { quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
-import { besideField, type Faults, LinesField, type PartProps, Question, readTime } from "./fields.tsx";
+import {
+  besideField,
+  faultOfEnd,
+  type Faults,
+  LinesField,
+  type PartProps,
+  Question,
+  readTime,
+} from "./fields.tsx";
 import { parsePaste, type Pasted, type PastedPing } from "./paste.ts";
 import { formatMs, formatPValue, formatRange, formatSecond, formatTime } from "./texts.ts";
 import { CsvButton, curlPost } from "./saved_files.tsx";
@@ -54,9 +62,10 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   // If no time is chosen, ask about the time of the pings instead of the present.
   const time = fields.time ? asked : last?.time ?? asked;
   const dst = fields.dst?.trim() || last?.dst || "";
-  if (src === "") faults.src = "Enter a source: the pings do not contain one";
-  else if (faultOfPrefix(src)) faults.src = `Cannot read ${src}: ${faultOfPrefix(src)}`;
-  if (dst !== "" && faultOfPrefix(dst)) faults.dst = `Cannot read ${dst}: ${faultOfPrefix(dst)}`;
+  const srcFault = src === "" ? "Enter a source: the pings do not contain one" : faultOfEnd(src);
+  const dstFault = dst === "" ? undefined : faultOfEnd(dst);
+  if (srcFault) faults.src = srcFault;
+  if (dstFault) faults.dst = dstFault;
   if (!fields.pings?.trim()) faults.pings = "Paste at least one ping";
   else if (pings.length === 0 && !pasted.needsSource) {
     faults.pings = `Found no pings: ${pasted.faults[0]?.message ?? "no line contains one"}`;

@@ -1,4 +1,5 @@
 /** Formats RTTs, probabilities and times for people. @module */
+import { faultText } from "../../base/errors.ts";
 import { formatAge } from "../../data/addresses/measured_text.ts";
 import type { ModelAnswer } from "../api/schemas.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
@@ -89,7 +90,7 @@ export function questionTimeS(text: string | undefined, nowMs: number): number |
   if (!text || text === NOW) return Math.floor(nowMs / 60_000) * 60;
   if (text === ANY_TIME) return null;
   const time = parseTimeUs(text);
-  return "fault" in time ? time : time.timeUs / 1e6;
+  return "fault" in time ? { fault: faultText(time.fault) } : time.timeUs / 1e6;
 }
 
 /** In UTC, for people: `2025-07-01 12:30 UTC`. */

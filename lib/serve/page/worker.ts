@@ -13,6 +13,7 @@ import { WeightCache } from "./weight_cache.ts";
 import { decodeSafetensors, type TensorArray } from "../../base/safetensors_header.ts";
 import { PingService } from "../api/ping_service.ts";
 import { problemOf } from "../api/api_error.ts";
+import type { Problem } from "../api/schemas.ts";
 import { WEIGHT_LIMIT } from "../../model/finite.ts";
 import { faultOfNumbers } from "../../model/tensor_bounds.ts";
 import { decodeTrainingData } from "../../model/training_tables.ts";
@@ -181,7 +182,10 @@ async function open(address: URL): Promise<void> {
     ({ service } = await loadService(address, adapter, (status) => post({ kind: "status", status })));
     post({ kind: "ready" });
   } catch (error) {
-    post({ kind: "status", status: { state: "failed", message: messageOf(error, "run the model here") } });
+    post({
+      kind: "status",
+      status: { state: "failed", message: problemIn(error, "run the model here").detail },
+    });
   }
 }
 
@@ -259,16 +263,17 @@ async function answer({ id, operation, question }: Extract<PageMessage, { kind: 
     if (!service) throw new UserError("Cannot answer: the model is not loaded");
     post({ kind: "answer", id, answer: await service[operation](question as never, controller.signal) });
   } catch (error) {
-    post({ kind: "problem", id, detail: messageOf(error, "answer") });
+    post({ kind: "problem", id, ...problemIn(error, "answer") });
   } finally {
     asked.delete(id);
   }
 }
 
-/** An error's message for people. Errors that only a bug in this program can cause are also logged. */
-function messageOf(error: unknown, action: string): string {
-  const { status, detail } = problemOf(error);
-  if (status !== 500) return detail;
+/** An error for people. Errors that only a bug in this program can cause are also logged. */
+function problemIn(error: unknown, action: string): Problem {
+  const problem = problemOf(error);
+  if (problem.status !== 500) return problem;
   console.error(error);
-  return `Cannot ${action}: ${error instanceof Error ? error.message : String(error)}`;
+  const detail = `Cannot ${action}: ${error instanceof Error ? error.message : String(error)}`;
+  return { ...problem, detail };
 }

@@ -38,7 +38,7 @@ Deno.test("parsePrefix() rejects invalid addresses and invalid or excessive leng
     assertThrows(() => parsePrefix(`10.2.0.0/${length}`), UserError, "expected 0 to 32");
   }
   assertThrows(() => parsePrefix("::/129"), UserError, "expected 0 to 128");
-  assertThrows(() => parsePrefix("10.2.0.0/33"), UserError, "found length 33, expected 0 to 32");
+  assertThrows(() => parsePrefix("10.2.0.0/33"), UserError, "its length is 33, expected 0 to 32");
   for (const text of ["", "10.2/16", "example.org", "/16", "fe80::1%eth0/64"]) {
     assertThrows(() => parsePrefix(text), UserError, "expected an IPv4 or IPv6 address or prefix");
   }

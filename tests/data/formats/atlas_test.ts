@@ -122,7 +122,7 @@ Deno.test("convertPing() reads null for optional fields, and times as text", () 
   assertEquals(convert({ result: [error], rcvd: 0, sent: 1 }), { skipped: "error of the probe" });
   assertEquals(row({ timestamp: "2020-09-13T12:26:40Z" }).eventTimeUs, 1_600_000_000e6);
   const fault = convert({ timestamp: 1_600_000_000_000 });
-  assert("detail" in fault && fault.detail.includes("these look like milliseconds"));
+  assert("reason" in fault && fault.found.includes("these look like milliseconds"));
 });
 
 Deno.test("convertPing() rejects incomplete and invalid results", () => {
@@ -159,7 +159,7 @@ Deno.test("convertPing() rejects numbers that a measurement cannot hold", () => 
   assertEquals(reason({ result: undefined, avg: 1e39 }), "invalidRtt");
   for (const id of ["msm_id", "prb_id"]) {
     for (const value of [2 ** 53, 1.5, -1, "9007199254740993", 1e300]) {
-      assertEquals(convert({ [id]: value }), { reason: "invalidInteger", detail: `${id} ${Number(value)}` });
+      assertEquals(convert({ [id]: value }), { reason: "invalidInteger", found: `${id} ${Number(value)}` });
     }
   }
   assertEquals(row({ sent: 1e300 }).numLost, [NaN]);
@@ -174,7 +174,7 @@ Deno.test("convertPing() truncates long values in the details of a reject", () =
     }]
   ) {
     const converted = convert(changes);
-    assert("reason" in converted && converted.detail.length < 200, JSON.stringify(converted).slice(0, 300));
+    assert("reason" in converted && converted.found.length < 200, JSON.stringify(converted).slice(0, 300));
   }
 });
 

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { faultText } from "../../../lib/base/errors.ts";
 import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
 import { foundIn, foundInFile, lossesOf, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts";
 
@@ -82,8 +83,8 @@ Deno.test("SmokePing: addresses and names in legends are destinations", () => {
 Deno.test("SmokePing: rows without a destination, an RTT column or all columns are rejected", () => {
   assertEquals(othersOf(exportOf(["median"], [[0.01]], { dst: undefined })), [[1, "nullValue"]]);
   const [unknown] = exportOf(["in", "out"], [[1, 2]]);
-  assert("detail" in unknown.finding);
-  assertStringIncludes(unknown.finding.detail, "found the legends in, out, expected median");
+  assert("reason" in unknown.finding);
+  assertStringIncludes(faultText(unknown.finding), "found the legends in, out, expected median");
   assertEquals(othersOf(exportOf(["median", "loss"], [[0.01]])), [[1, "incompleteResult"]]);
   assertEquals(othersOf(exportOf(["median"], [[0]])), [[1, "zeroRtt"]]);
 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
+import { faultText, FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import { type ReadingOptions, USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { parseColumns } from "../../../lib/data/formats/table.ts";
 import { foundIn, foundInChunks, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts";
@@ -13,7 +13,7 @@ function found(text: string, options: Partial<ReadingOptions> = {}) {
 }
 
 function detailsOf(text: string, options: Partial<ReadingOptions> = {}): string[] {
-  return found(text, options).flatMap(({ finding }) => "detail" in finding ? [finding.detail] : []);
+  return found(text, options).flatMap(({ finding }) => "reason" in finding ? [faultText(finding)] : []);
 }
 
 Deno.test("a table: named columns in any order, quoted or not, among other columns", () => {

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { faultText } from "../../../lib/base/errors.ts";
 import { parseTimeUs, type TimeUnit } from "../../../lib/data/formats/time_text.ts";
 
 Deno.test("parseTimeUs() reads ISO 8601 and Unix time to the microsecond", () => {
@@ -52,6 +53,6 @@ Deno.test("parseTimeUs() reports the unit of a number in another unit, and other
   for (const [text, unit, fault] of faults) {
     const parsed = parseTimeUs(text, unit);
     assert("fault" in parsed, text);
-    assertStringIncludes(parsed.fault, fault);
+    assertStringIncludes(faultText(parsed.fault), fault);
   }
 });

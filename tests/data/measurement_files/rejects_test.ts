@@ -6,8 +6,8 @@ import { withFolder } from "../../io/files/temporary_folder.ts";
 Deno.test("RejectLog.write() lists the first thousand of each reason, if there are any", () =>
   withFolder((folder) => {
     const log = new RejectLog();
-    for (let row = 0; row < 1500; row++) log.add("nullValue", "a", row, "rtt");
-    log.add("invalidRtt", "b", 7, "x".repeat(1e6));
+    for (let row = 0; row < 1500; row++) log.add("nullValue", "a", row, { found: "rtt" });
+    log.add("invalidRtt", "b", 7, { found: "x".repeat(1e6) });
     const path = `${folder}/rejects.jsonl`;
     assert(log.write(path));
     const lines = Deno.readTextFileSync(path).trim().split("\n").map((line) => JSON.parse(line));
@@ -24,7 +24,7 @@ Deno.test("RejectLog.write() lists the first thousand of each reason, if there a
 
 Deno.test("RejectLog.check() throws only above the ratio, and reports why and where", () => {
   const log = new RejectLog();
-  for (let row = 0; row < 5; row++) log.add("invalidRtt", "f.parquet", row, "rtt -7");
+  for (let row = 0; row < 5; row++) log.add("invalidRtt", "f.parquet", row, { found: "rtt -7" });
   log.check(100, 0.05);
   new RejectLog().check(0, 0);
   const error = assertThrows(() => log.check(99, 0.05), UserError);

@@ -102,7 +102,6 @@ const OPTIONS: NearestOptions = {
   by: "median",
   top: 5,
   maxCandidates: 10,
-  counted: "line",
   onProgress() {},
 };
 const DESTINATIONS = ["198.51.100.7", "203.0.113.0/24", "198.51.100.9", "10.0.0.1"];
@@ -126,7 +125,7 @@ Deno.test("nearestOf() ranks by the medians of query rtt or by probability, and 
     assertEquals(likely.nearest, nearest.toSorted((a, b) => b.p_nearest - a.p_nearest).slice(0, 2));
   }));
 
-Deno.test("nearestOf() rejects too many candidates, none, and one of another IP version by its line", () =>
+Deno.test("nearestOf() rejects too many candidates, none, and one of another IP version by its index", () =>
   withTinyModel(async (model) => {
     const refused = (destinations: string[], message: string) =>
       assertRejects(
@@ -136,5 +135,5 @@ Deno.test("nearestOf() rejects too many candidates, none, and one of another IP 
       );
     await refused(DESTINATIONS, "more than 2 candidates were given, expected 1 to 2");
     await refused([], "no candidates were given");
-    await refused(["198.51.100.7", "2001:db8::1"], "line 2: ");
+    await refused(["198.51.100.7", "2001:db8::1"], "candidates[1]: ");
   }));

@@ -87,8 +87,8 @@ Deno.test("unknown places and invalid prefixes are rejected, with similar names"
     assertThrows(() => parseEnds(src, "8.8.8.8", places), UserError).message;
   assertStringIncludes(messageOf("Tehrna, IR", INDEX), "similar: Tehran, IR");
   assertStringIncludes(messageOf("Berlin, DE"), "the model does not know places by name");
-  assertStringIncludes(messageOf("10.0.0.0/33", INDEX), "found length 33");
-  assertThrows(() => parseWithin("Atlantis", INDEX), UserError, "within: ");
+  assertStringIncludes(messageOf("10.0.0.0/33", INDEX), "its length is 33");
+  assertThrows(() => parseWithin("Atlantis", INDEX), UserError, "found within ");
 });
 
 Deno.test("a mixture draws from its prefixes by their shares, and reproducibly", () =>

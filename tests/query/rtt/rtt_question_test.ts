@@ -35,21 +35,21 @@ Deno.test("parseQuestion() names the error in a context", () => {
   const measurement = { ...PAIR, time: START_S, rtt: 5 };
   const cases: [unknown, string][] = [
     ["recent", "expected an array of measurements"],
-    [[3], "context[0]: found 3, expected an object"],
-    [[measurement, { ...measurement, rtt: -1 }], "context[1]: found rtt -1"],
-    [[{ ...measurement, rtt: 0 }], "found rtt 0, expected ms above 0"],
-    [[{ ...measurement, rtt: "5" }], 'found rtt "5"'],
-    [[{ ...PAIR, time: START_S }], "found no rtt"],
-    [[{ ...measurement, src: "10.0.0.0/8" }], 'found src "10.0.0.0/8"'],
+    [[3], "found context[0] 3, expected an object"],
+    [[measurement, { ...measurement, rtt: -1 }], "found context[1].rtt -1"],
+    [[{ ...measurement, rtt: 0 }], "found context[0].rtt 0, expected ms above 0"],
+    [[{ ...measurement, rtt: "5" }], 'found context[0].rtt "5"'],
+    [[{ ...PAIR, time: START_S }], "found no context[0].rtt"],
+    [[{ ...measurement, src: "10.0.0.0/8" }], 'found context[0].src "10.0.0.0/8"'],
     [[{ ...measurement, dst: "::1" }], "of different IP versions"],
     [[{ ...measurement, tme: 3 }], "found tme, expected only src, dst, time, rtt"],
     [[measurement, { ...PAIR, rtt: 5 }], "expected all or none"],
-    [[{ ...measurement, time: "noon" }], 'context[0]: found time "noon"'],
+    [[{ ...measurement, time: "noon" }], 'found context[0].time "noon"'],
     [
       [{ ...measurement, time: 1.7e12 }],
-      "context[0]: found time 1700000000000, these look like milliseconds",
+      "found context[0].time 1700000000000, these look like milliseconds",
     ],
-    [[{ ...measurement, time: [3] }], "context[0]: found time an array, it is not a time"],
+    [[{ ...measurement, time: [3] }], "found context[0].time an array, it is not a time"],
   ];
   for (const [context, message] of cases) {
     assertThrows(() => parseQuestion({ ...PAIR, context }), UserError, message);
@@ -113,7 +113,7 @@ Deno.test("text questions are answered like byte queries, and rttDistribution() 
     await assertRejects(
       () => model.rttDistribution({ src: "nowhere", dst: "::1" }),
       UserError,
-      "src: Cannot read",
+      "found src",
     );
   }));
 

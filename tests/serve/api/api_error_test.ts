@@ -31,7 +31,7 @@ function problemFrom(read: () => unknown): Problem {
 
 Deno.test("problemOf() maps callers' errors to 400 and interruptions to 503, and hides other errors", () => {
   const known = [
-    new UserError("found no src, expected one"),
+    new UserError({ path: ["src"], value: null, expected: "one" }),
     new UsageError("Cannot use --src: it is invalid"),
     new FormatError("found nothing", { path: "a.json" }),
     new ApiError(413, "Cannot read: found 2 MB, expected at most 1 MB"),
@@ -169,8 +169,8 @@ Deno.test("a schema error names the field, the value found, the expected one and
     ],
     [
       { context: [{ ...QUESTION, src: "web.example", rtt: 1 }] },
-      'found context[0].src "web.example", expected an IPv4 or IPv6 address; this looks like a host name: ' +
-      'resolve it and give its address, such as "192.0.2.1"',
+      'found context[0].src "web.example", expected an IPv4 or IPv6 address, such as "192.0.2.1"; ' +
+      "this looks like a host name: resolve it and give its address",
     ],
     [
       { src: undefined, source: "192.0.2.1" },
@@ -188,7 +188,7 @@ Deno.test("a schema error names the field, the value found, the expected one and
       { quantiles: Array(201).fill(0.5) },
       "found quantiles an array, expected at most 200 values, such as [0.1, 0.9]",
     ],
-    [{ cdf: 2.5 }, "found cdf 2.5, expected a whole number, such as 50"],
+    [{ cdf: 2.5 }, "found cdf 2.5, expected an integer, such as 50"],
     [{ draws: 1 }, "found draws 1, expected at least 2, such as 64"],
     [
       { context: [{ ...QUESTION, rtt: 1, prb_id: 7 }] },
@@ -224,14 +224,6 @@ Deno.test("a schema error names the field, the value found, the expected one and
   for (const [schema, value, expected] of cases) {
     const { status, detail } = problemFrom(() => readFields(schema, value));
     assertEquals([status, detail], [400, `Cannot answer: ${expected}`]);
-    // Errors that zod throws itself say the same, except for the value and the example, which zod does not
-    // have.
-    const thrown = problemFrom(() => schema.parse(normalized(schema, value)));
-    assert(
-      thrown.status === 400 &&
-        thrown.detail.endsWith(detail.slice(detail.indexOf(", ") + 2).replace(/, such as .*/, "")),
-      thrown.detail,
-    );
   }
 });
 
@@ -279,14 +271,15 @@ Deno.test("an invalid source or destination is reported by its field name", () =
   withService(async (service) => {
     for (
       const [fields, expected] of [
-        [{ src: "nobody" }, 'src: Cannot read "nobody": expected an IPv4 or IPv6 address or prefix'],
-        [{ dst: "192.0.2.1/40" }, 'dst: Cannot read "192.0.2.1/40": found length 40, expected 0 to 32'],
+        [{ src: "nobody" }, 'found src "nobody", expected an IPv4 or IPv6 address or prefix'],
+        [{ dst: "192.0.2.1/40" }, 'found dst "192.0.2.1/40", its length is 40, expected 0 to 32'],
         [{ dst: "" }, "found no dst, expected an IPv4 or IPv6 address or prefix"],
       ] as const
     ) {
       const fault = await service.rtt({ ...QUESTION, ...fields }).catch((error) => error);
-      const { detail } = problemOf(fault);
+      const { detail, field } = problemOf(fault);
       assert(detail.startsWith(`Cannot answer: ${expected}`), detail);
+      assertEquals(field, Object.keys(fields)[0]);
     }
   }));
 

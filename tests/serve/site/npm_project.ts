@@ -41,7 +41,7 @@ export async function exportPackage(checkpoint: string, folder: string): Promise
       assert(Math.abs(value / expected[i] - 1) <= (isExact ? 0 : 0.0016), output.stdout)
     );
     assertEquals(Object.keys(quantilesMs), Object.keys(query.quantiles_ms));
-    assertStringIncludes(fault, 'Cannot read "nobody": expected an IPv4 or IPv6 address or prefix');
+    assertStringIncludes(fault, 'found src "nobody", expected an IPv4 or IPv6 address or prefix');
     assertEquals(step, 3);
   };
   return { program, check };

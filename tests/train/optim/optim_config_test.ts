@@ -37,7 +37,7 @@ Deno.test("the optim section accepts Muon for the matrices only", () => {
   });
   for (
     const [groups, keyPath, message] of [
-      [{ ...GROUPS, head: muon }, "optim.groups.head.kind", "expected adamw"],
+      [{ ...GROUPS, head: muon }, "optim.groups.head.kind", 'expected "adamw"'],
       [{ ...GROUPS, matrices: { ...muon, beta1: 0.5 } }, "optim.groups.matrices.beta1", "the key is unknown"],
     ] as const
   ) {

@@ -15,9 +15,10 @@ import { Output } from "../../../io/files/output.ts";
 import { PeakMemory } from "../../../io/threads/peak_memory.ts";
 import { EventLoopPacer, type StageHooks } from "../../../io/threads/stage_hooks.ts";
 import { addressBytes } from "../../addresses/ip.ts";
+import type { Rejection } from "../../formats/format.ts";
 import { readMeasurements, type SourcedBatch, surveyInputs } from "../../measurement_files/parquet_reader.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "../../measurement_files/parquet_writer.ts";
-import { RejectLog, type RejectReason } from "../../measurement_files/rejects.ts";
+import { RejectLog } from "../../measurement_files/rejects.ts";
 import { listSplitInputs, SPLIT_NAMES, type SplitInputs, sumBySplit } from "../../probe_rows/splits.ts";
 import { DEFAULT_SAMPLING, numContextsOfRow, sampleContext } from "../../tokens/contexts.ts";
 import { decodeRttCode, encodeRttCode } from "../../tokens/rtt_code.ts";
@@ -340,36 +341,31 @@ async function rttQuantileUs(
   return Math.max(1, Math.round(decodeRttCode(code) * US_PER_MS));
 }
 
-interface Fault {
-  reason: RejectReason;
-  detail: string;
-}
-
 /** The reason why a row has no tokens, if any: values are never wrapped or cut. */
-function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding): Fault | undefined {
+function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding): Rejection | undefined {
   for (const key of NEEDED) {
     const value = batch[key]?.[row] ?? NaN;
     if (Number.isSafeInteger(value) && (value >= 0 || key === "msmId")) continue;
     const name = OPTIONAL_COLUMNS.find((column) => column.key === key)?.name ?? key;
     return Number.isNaN(value)
-      ? { reason: "nullValue", detail: name }
-      : { reason: "invalidInteger", detail: `${name} ${value}` };
+      ? { reason: "nullValue", found: name }
+      : { reason: "invalidInteger", found: `${name} ${value}` };
   }
   const sizeBytes = batch.sizeBytes?.[row] ?? 0;
-  if (sizeBytes > MAX_SIZE_BYTES) return { reason: "sizeTooLarge", detail: `size ${sizeBytes}` };
+  if (sizeBytes > MAX_SIZE_BYTES) return { reason: "sizeTooLarge", found: `size ${sizeBytes}` };
   const errorCount = batch.packetErrorCount?.[row] ?? 0;
   if (errorCount > MAX_ERROR_COUNT) {
-    return { reason: "errorCountTooLarge", detail: `packet_error_count ${errorCount}` };
+    return { reason: "errorCountTooLarge", found: `packet_error_count ${errorCount}` };
   }
-  if (batch.rttMs[row] > maxRttMs) return { reason: "invalidRtt", detail: `rtt ${batch.rttMs[row]}` };
+  if (batch.rttMs[row] > maxRttMs) return { reason: "invalidRtt", found: `rtt ${batch.rttMs[row]}` };
   return undefined;
 }
 
 /** If the reader rejected rows of a batch, row indexes are unknown, and the error names the whole batch. */
-function reject(rejects: RejectLog, batch: SourcedBatch, row: number, { reason, detail }: Fault): void {
+function reject(rejects: RejectLog, batch: SourcedBatch, row: number, { reason, found }: Rejection): void {
   const isExact = batch.numRowsRead === batch.numRows;
   const place = isExact ? "" : `, in one of the ${batch.numRowsRead} rows from ${batch.firstRow} on`;
-  rejects.add(reason, batch.path, batch.firstRow + (isExact ? row : 0), detail + place);
+  rejects.add(reason, batch.path, batch.firstRow + (isExact ? row : 0), { found: found + place });
 }
 
 /** Encodes rows of batches, parsing each address once. */
