@@ -10,7 +10,7 @@
  */
 import * as z from "zod";
 import { issueOf } from "../../base/schema_fault.ts";
-import { parseAddress } from "../../data/addresses/ip.ts";
+import { readAddress } from "../../data/addresses/address_book.ts";
 import { addressFault, type IpPrefix } from "../../data/addresses/ip_prefix.ts";
 import { momentOf } from "../../data/addresses/known_addresses.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
@@ -136,7 +136,7 @@ export const time = z.union([z.string(), z.number()])
   .meta({ examples: ["2026-11-01T12:00Z"] });
 
 const measuredAddress = address.superRefine((text, context) => {
-  if (!parseAddress(text)) context.addIssue(issueOf(addressFault(text)));
+  if (!readAddress(text).bytes) context.addIssue(issueOf(addressFault(text)));
 });
 
 export const measurementSchema = fields({

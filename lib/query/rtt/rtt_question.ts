@@ -201,8 +201,7 @@ export function timeOf(value: unknown): number | null {
   return exactS === null ? null : Math.floor(exactS);
 }
 
-/** A measurement's time, Unix seconds to the microsecond, or null. @throws {UserError} If it is invalid. */
-export function exactTimeOf(value: unknown): number | null {
+function exactTimeOf(value: unknown): number | null {
   if (value === undefined || value === null || value === "") return null;
   const parsed = parseTimeUs(typeof value === "string" || typeof value === "number" ? String(value) : "");
   if ("timeUs" in parsed) return parsed.timeUs / 1e6;
@@ -222,6 +221,11 @@ function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | n
 
 /** Reads a {@link QuestionMeasurement} or a file's equivalent. @throws {UserError} If it is invalid. */
 export function parseMeasurement(value: unknown): TokenMeasurement {
+  return parseTimed(value).measurement;
+}
+
+/** As {@link parseMeasurement}. @returns Also the time, in Unix seconds to the microsecond, or null. */
+export function parseTimed(value: unknown): { measurement: TokenMeasurement; exactS: number | null } {
   if (typeof value !== "object" || value === null) {
     throw new UserError({ value: shown(value), expected: "an object with src, dst, time and rtt" });
   }
@@ -232,7 +236,9 @@ export function parseMeasurement(value: unknown): TokenMeasurement {
     const found = "found addresses of different IP versions";
     throw new UserError({ found, expected: "two of the same version" });
   }
-  return { source, destination, rttCode: rttCodeOf(rtt), timeS: timeOf(time) };
+  const exactS = exactTimeOf(time);
+  const timeS = exactS === null ? null : Math.floor(exactS);
+  return { measurement: { source, destination, rttCode: rttCodeOf(rtt), timeS }, exactS };
 }
 
 function rttCodeOf(value: unknown): number | null {

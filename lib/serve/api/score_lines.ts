@@ -1,11 +1,10 @@
 /** Scores measurements in the order of arrival, each given the earlier ones. @module */
 import { pairNameOf, SourceHistory } from "../../data/tokens/source_history.ts";
-import { parseTimeUs } from "../../data/formats/time_text.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { type ApiMeasurement, type LineError, measurementSchema } from "../../query/questions/question.ts";
 import type { ScoreAnswer } from "../../query/questions/score.ts";
 import { readFields } from "../../query/questions/read_fields.ts";
-import { parseMeasurement } from "../../query/rtt/rtt_question.ts";
+import { parseTimed } from "../../query/rtt/rtt_question.ts";
 import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { encodeQuery } from "../../query/query_tokens.ts";
@@ -51,8 +50,8 @@ export async function* scoreMeasurements(
 function entryOf({ line, read }: Line, histories: LineHistories, sequenceLength: number): Entry | LineError {
   try {
     const asked = readFields(measurementSchema, read());
-    const measurement = parseMeasurement(asked);
-    const context = histories.contextOf(measurement, asked.time);
+    const { measurement, exactS } = parseTimed(asked);
+    const context = histories.contextOf(measurement, exactS);
     encodeQuery({ ...measurement, context }, sequenceLength);
     return { pair: pairNameOf(measurement), asked, case: { measurement, context, number: line - 1 } };
   } catch (error) {
@@ -117,16 +116,16 @@ export class LineHistories {
   /**
    * The context of the next line, oldest first. The line is then remembered for later ones.
    *
-   * @param time As stated in the line; may be finer than the measurement's time.
+   * @param exactS The time of the line, Unix seconds to the microsecond, or null.
    */
-  contextOf(measurement: TokenMeasurement, time: ApiMeasurement["time"]): TokenMeasurement[] {
+  contextOf(measurement: TokenMeasurement, exactS: number | null): TokenMeasurement[] {
     const { source, timeS } = measurement;
     const key = `${source} ${timeS === null}`;
     const remembered = this.#sources.get(key) ??
       { history: new SourceHistory(this.maxContext, this.sequenceLength, this.maxKept / 2), newestUs: 0 };
     const { history } = remembered;
     // A line without a time counts as later than the previous ones.
-    const ownUs = timeUsOf(time) ?? remembered.newestUs + 1;
+    const ownUs = exactS === null ? remembered.newestUs + 1 : Math.round(exactS * 1e6);
     const isLate = ownUs < remembered.newestUs;
     remembered.newestUs = Math.max(remembered.newestUs, ownUs);
     const pair = pairNameOf(measurement);
@@ -152,10 +151,4 @@ export class LineHistories {
       this.#sources.delete(key);
     }
   }
-}
-
-/** Undefined if there is no time. The measurement has been parsed, so a given time is valid. */
-function timeUsOf(time: ApiMeasurement["time"]): number | undefined {
-  const parsed = parseTimeUs(String(time ?? ""));
-  return "timeUs" in parsed ? parsed.timeUs : undefined;
 }
