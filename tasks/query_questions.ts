@@ -16,6 +16,7 @@ import { readLines } from "../lib/query/files/read_lines.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { alone, type Question } from "../lib/query/questions/question.ts";
 import { QUESTIONS } from "../lib/query/questions/questions.ts";
+import { readFields } from "../lib/query/questions/read_fields.ts";
 import { readValues } from "../lib/query/rtt/query_file.ts";
 import { timeOf } from "../lib/query/rtt/rtt_question.ts";
 import { openOwn } from "./own_outputs.ts";
@@ -91,7 +92,7 @@ export async function askModel<Q extends Question>(
   using progress = stage.progress("asking the model", { unit: "steps" });
   const asking = alone(model, { signal: stage.signal, onProgress: (done) => progress.update(done) });
   try {
-    const answer = await kind.ask(asking, kind.question.parse(fields));
+    const answer = await kind.ask(asking, readFields(kind.question, fields));
     progress.finish();
     for (const note of (answer.notes ?? []) as string[]) stage.log(note);
     return answer as Awaited<ReturnType<Q["ask"]>>;
@@ -106,8 +107,9 @@ function namedFault(error: unknown, { fields, files }: GivenQuestion): unknown {
   const { path: [field, item, ...path], ...fault } = error.fault;
   const name = String(field);
   const file = files.get(name);
-  if (file && item !== undefined) {
-    return new UserError({ ...fault, path, action: `read ${file.path}: line ${file.lines[Number(item)]}` });
+  if (file) {
+    const place = item === undefined ? "" : `: line ${file.lines[Number(item)]}`;
+    return new UserError({ ...fault, path, action: `read ${file.path}${place}` });
   }
   const given = fields[name];
   if (typeof given !== "string") return error;

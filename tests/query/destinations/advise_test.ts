@@ -85,6 +85,7 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes i
       return at(name);
     };
     const anchors = write("anchors.txt", ...KNOWN);
+    const many = write("many.txt", ...Array(100_001).fill(NEW_ADDRESS));
     const names = write("names.csv", `${NEW_ADDRESS},probe`);
     const ask = (...args: string[]) =>
       runStageProcess([
@@ -115,6 +116,11 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes i
         [["--src", "10.0.0.0/40", "--candidates", anchors], 2, "Cannot use --src 10.0.0.0/40"],
         [["--candidates", anchors], 1, `Cannot read ${anchors}: line 1: found no src, expected an IPv4`],
         [["--src", NEW_ADDRESS, "--candidates", write("none.txt", "")], 1, "it contains no candidates"],
+        [
+          ["--src", NEW_ADDRESS, "--candidates", many],
+          1,
+          `Cannot read ${many}: found an array, expected at most`,
+        ],
       ] as const
     ) {
       await refused(ask(...args), code, message);
