@@ -347,7 +347,7 @@ class Repeated implements Disposable {
       if (this.#failure) this.log("the metrics are written again");
       this.#failure = undefined;
     } catch (error) {
-      if (!(error instanceof Error) || !systemCode(error)) this.#error ??= error;
+      if (!(error instanceof Error) || !systemCode(error.cause ?? error)) this.#error ??= error;
       else {
         if (!this.#failure) this.log(`${error.message}; until then no metrics are written`);
         this.#failure = error;

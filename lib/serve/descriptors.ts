@@ -1,7 +1,7 @@
 /** File descriptors of a server. Each connection takes one, and `ulimit -n` limits their number. @module */
 import { fromFileUrl } from "@std/path";
 import { UserError } from "../base/errors.ts";
-import { isOutOfFiles } from "../io/files/file_errors.ts";
+import { systemCode } from "../io/files/file_errors.ts";
 import type { Limits } from "./answers.ts";
 
 /** Connections beyond the limits, so that monitors get through while clients occupy all others. */
@@ -63,7 +63,7 @@ function freeDescriptors(most: number): number {
   try {
     while (opened.length < most) opened.push(Deno.openSync(path));
   } catch (error) {
-    if (!isOutOfFiles(error)) throw error;
+    if (!["EMFILE", "ENFILE"].includes(systemCode(error) ?? "")) throw error;
   } finally {
     for (const file of opened) file.close();
   }

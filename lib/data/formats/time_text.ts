@@ -40,11 +40,8 @@ const CUT_NUMBER = /^\d(?:[.,]\d{1,6})?e\+/i;
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
 export type TimeUnit = keyof typeof UNITS_US;
 
-/** Why a text is not a time. */
-export interface TimeFault extends Pick<Fault, "found" | "expected"> {
-  /** The unit that the number seems to have. */
-  readonly unit?: TimeUnit;
-}
+/** Why a text is not a time, and the unit that a number seems to have. */
+export type TimeFault = Pick<Fault, "found" | "expected"> & { readonly unit?: TimeUnit };
 
 /** The last date parsed and whether it exists; many times share a date. */
 let lastDate = "";

@@ -38,19 +38,8 @@ export function explainFileError(error: unknown, action: string): unknown {
   return found === undefined ? error : new UserError({ action, found }, { cause: error });
 }
 
-/** Whether the system refuses to open more files or connections. */
-export function isOutOfFiles(error: unknown): boolean {
-  return ["EMFILE", "ENFILE"].includes(systemCode(error) ?? "");
-}
-
-/** Whether the file system rejects a path because a name in it is too long. */
-export function isNameTooLong(error: unknown): boolean {
-  return systemCode(error) === "ENAMETOOLONG";
-}
-
-/** The system's code of an error or its cause, such as `ENOSPC`; undefined if it is not from the system. */
+/** The system's code of an error, such as `ENOSPC`; undefined if it is not from the system. */
 export function systemCode(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? code : systemCode(error.cause);
+  const { code } = error instanceof Error ? error as { code?: unknown } : {};
+  return typeof code === "string" ? code : undefined;
 }

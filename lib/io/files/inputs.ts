@@ -7,7 +7,7 @@ import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
 import { isObject } from "../../base/collections.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { readRegularText, requireRegular } from "./byte_file.ts";
-import { explainFileError, isNameTooLong } from "./file_errors.ts";
+import { explainFileError, systemCode } from "./file_errors.ts";
 
 /** An input file's state when a stage read it. Manifests store it to detect reruns. */
 export interface InputFingerprint {
@@ -157,8 +157,7 @@ export function exists(path: string): boolean {
 
 /** Whether an error means that a file does not exist. That includes names that are too long. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
-    isNameTooLong(error);
+  return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(systemCode(error) ?? "");
 }
 
 function findMatches(glob: string, onLink: OnLink): Map<string, string> {

@@ -42,7 +42,7 @@ export function useAnswer<T>(
       set({ value, error: undefined, isBusy: false });
     }).catch((error: unknown) => {
       const message = error instanceof Error ? error.message : String(error);
-      const field = error instanceof AskError ? error.field : undefined;
+      const field = error instanceof AskError ? error.problem.field : undefined;
       set({ value: undefined, error: message, field, isBusy: false });
     });
     return () => abort.abort();

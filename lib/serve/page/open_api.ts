@@ -44,18 +44,14 @@ export type WorkerMessage =
   | { kind: "status"; status: Extract<ModelStatus, { state: "loading" | "starting" | "failed" }> }
   | { kind: "ready" }
   | { kind: "answer"; id: number; answer: unknown }
-  | ({ kind: "problem"; id: number } & Fault);
+  | { kind: "problem"; id: number; problem: AskProblem };
 
-/** What went wrong, for people, and the field of the question that it is about. */
-type Fault = Pick<Problem, "detail" | "field">;
+type AskProblem = Pick<Problem, "detail" | "field">;
 
 /** A question that was not answered. */
 export class AskError extends Error {
-  readonly field: string | undefined;
-
-  constructor({ detail, field }: Fault) {
-    super(detail);
-    this.field = field;
+  constructor(readonly problem: AskProblem) {
+    super(problem.detail);
   }
 }
 
@@ -108,9 +104,9 @@ async function ask(
 }
 
 /** A problem (RFC 9457); undefined if the text is not one. */
-function problemIn(text: string): Fault | undefined {
+function problemIn(text: string): AskProblem | undefined {
   try {
-    const problem = JSON.parse(text) as Fault;
+    const problem = JSON.parse(text) as AskProblem;
     return typeof problem.detail === "string" ? problem : undefined;
   } catch {
     return undefined;
@@ -192,7 +188,7 @@ class WorkerApi {
       const asked = this.#asked.get(message.id);
       this.#asked.delete(message.id);
       if (message.kind === "answer") asked?.resolve(message.answer);
-      else asked?.reject(new AskError(message));
+      else asked?.reject(new AskError(message.problem));
     }
   }
 

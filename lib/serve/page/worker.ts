@@ -263,7 +263,7 @@ async function answer({ id, operation, question }: Extract<PageMessage, { kind: 
     if (!service) throw new UserError("Cannot answer: the model is not loaded");
     post({ kind: "answer", id, answer: await service[operation](question as never, controller.signal) });
   } catch (error) {
-    post({ kind: "problem", id, ...problemIn(error, "answer") });
+    post({ kind: "problem", id, problem: problemIn(error, "answer") });
   } finally {
     asked.delete(id);
   }
