@@ -157,7 +157,7 @@ Deno.test("loadConfig() rejects unknown keys and wrong values, naming the key pa
     ["train.microBatchSize=3", "train.batchSize", "a multiple of train.microBatchSize (3)"],
     ["model.width=130", "model.width", "a multiple of 4"],
     ["__proto__.x=1", "__proto__", "unknown"],
-    ["data.timestampModes.full=0.9", "data.timestampModes", "the shares must add up to 1"],
+    ["data.timestampModes.full=0.9", "data.timestampModes", "expected shares that add up to 1"],
     ["optim.schedule=cosin", "optim.schedule", 'expected "wsd" or "cosine"'],
     ["optim.groups.matrices.momentun=0.9", "optim.groups.matrices.momentun", "did you mean momentum?"],
   ];
