@@ -103,23 +103,6 @@ export function formatBytes(bytes: number): string {
   return bytes < 1000 ? `${bytes} B` : `${formatCount(bytes).replace(/^([\d.]+)$/, "$1 ")}B`;
 }
 
-/**
- * Aligns cells in columns.
- *
- * @param lines The heading first; other lines may be shorter.
- * @param options `left`: which columns to left-align; the others are right-aligned.
- */
-export function formatTable(
-  lines: readonly (readonly string[])[],
-  { left }: { left: readonly number[] },
-): string {
-  const widths = lines[0].map((_, i) => Math.max(...lines.map((cells) => (cells[i] ?? "").length)));
-  return lines.map((cells) =>
-    cells.map((cell, i) => left.includes(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join("  ")
-      .trimEnd()
-  ).join("\n");
-}
-
 /** A host in URL notation: IPv6 addresses are in brackets (RFC 3986, section 3.2.2). */
 export function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;

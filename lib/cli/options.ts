@@ -166,7 +166,8 @@ interface Arguments {
 
 /**
  * Splits a command line. An option that takes many values takes all words up to the next one that begins with
- * `--`. A word that begins with a single dash, such as the name of standard input, may be a value.
+ * `--`. A word that begins with a single dash, such as the name of standard input, may be a value. `parseArgs`
+ * of @std/cli allows neither.
  *
  * @param args The arguments after the stage's name.
  * @throws {UsageError} If an option is unknown, or has too many values or none.

@@ -4,8 +4,10 @@
  *
  * @module
  */
+import { unicodeWidth } from "@std/cli/unicode-width";
 import { printable, printLog } from "../base/printed.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
+import { cutToWidth } from "../base/text_table.ts";
 import { consoleColumns } from "./options.ts";
 import { signOfWork } from "../io/threads/signs_of_work.ts";
 
@@ -21,7 +23,8 @@ export class Progress {
   readonly #mode: "bar" | "lines" | "quiet";
   readonly #startMs = performance.now();
   #lastMs: number;
-  #barLength = 0;
+  /** Columns that the bar takes. */
+  #barWidth = 0;
 
   /**
    * @param label The work, such as `reading`.
@@ -84,12 +87,12 @@ export class Progress {
   }
 
   #redraw(line: string): void {
-    const width = consoleColumns();
-    const shown = line.slice(0, width - 1);
-    Deno.stderr.writeSync(
-      new TextEncoder().encode(`\r${shown.padEnd(Math.min(this.#barLength, width - 1))}\r${shown}`),
-    );
-    this.#barLength = shown.length;
+    const columns = consoleColumns() - 1;
+    const shown = cutToWidth(line, columns);
+    const width = unicodeWidth(shown);
+    const spaces = " ".repeat(Math.max(0, Math.min(this.#barWidth, columns) - width));
+    Deno.stderr.writeSync(new TextEncoder().encode(`\r${shown}${spaces}\r${shown}`));
+    this.#barWidth = width;
   }
 }
 

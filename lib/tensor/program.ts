@@ -9,7 +9,7 @@ import type { Gpu } from "./device.ts";
 import type { KernelName } from "./kernels.ts";
 import type { Kernel, KernelRegistry } from "./registry.ts";
 import { allocationSizeBytes, type Tensor, tensorSizeBytes } from "./tensor.ts";
-import { formatTable } from "../base/text.ts";
+import { formatTable } from "../base/text_table.ts";
 
 interface Dispatch {
   readonly kernel: KernelName;

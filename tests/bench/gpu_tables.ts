@@ -1,5 +1,6 @@
 /** `deno task bench:gpu`: the results of a survey as tables. @module */
-import { formatBytes, formatCount, formatTable } from "../../lib/base/text.ts";
+import { formatBytes, formatCount } from "../../lib/base/text.ts";
+import { formatTable } from "../../lib/base/text_table.ts";
 import { isRight } from "./gpu_checks.ts";
 import { CHOSEN, type GpuPart, type PartResults, type ProductRow } from "./gpu_parts.ts";
 import { choicesOf, resultsOf, type StepEnd, type SurveyPlan } from "./gpu_steps.ts";

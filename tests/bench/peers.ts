@@ -8,7 +8,7 @@
 import { fromFileUrl } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
 import { medianOf } from "../../lib/base/sample_statistics.ts";
-import { formatTable } from "../../lib/base/text.ts";
+import { formatTable } from "../../lib/base/text_table.ts";
 import { command } from "../../lib/cli/command.ts";
 import { option } from "../../lib/cli/options.ts";
 import { defineStage, runStage } from "../../lib/cli/stage.ts";

@@ -1,7 +1,8 @@
 /** The speed and resources of stages as rows of a table, compared with an earlier run. @module */
 import { FormatError, UsageError } from "../../lib/base/errors.ts";
 import { medianOf } from "../../lib/base/sample_statistics.ts";
-import { formatBytes, formatCount, formatTable } from "../../lib/base/text.ts";
+import { formatBytes, formatCount } from "../../lib/base/text.ts";
+import { formatTable } from "../../lib/base/text_table.ts";
 import { readText } from "../../lib/io/files/inputs.ts";
 import type { Usage } from "./usage.ts";
 

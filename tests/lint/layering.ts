@@ -44,7 +44,9 @@ function runsInBrowser(path: string): boolean {
  */
 export function faultInBrowser(importer: string, specifier: string): string | undefined {
   if (!runsInBrowser(importer)) return undefined;
-  if (/^(?:node:|@std\/)/.test(specifier)) return `${importer} runs in a browser, which has no ${specifier}`;
+  if (/^(?:node:|@std\/(?:assert|path)$)/.test(specifier)) {
+    return `${importer} runs in a browser, which has no ${specifier}`;
+  }
   const target = new URL(specifier, `file:///${importer}`).pathname.slice(1);
   if (!specifier.startsWith(".") || !/\.tsx?$/.test(target) || runsInBrowser(target)) return undefined;
   return `${importer} runs in a browser, ${target} does not`;

@@ -5,7 +5,8 @@
  * @module
  */
 import { basename, dirname, join } from "@std/path";
-import { formatBytes, formatCount, formatLoss, formatSeconds, formatTable } from "../../base/text.ts";
+import { formatBytes, formatCount, formatLoss, formatSeconds } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 import { ConfigError, shortened, UserError } from "../../base/errors.ts";
 import { type ArrayTask, formatIndexes, NEXT, ONLY_TASK, WORK } from "../../io/files/array_task.ts";
 import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../../io/files/manifest.ts";

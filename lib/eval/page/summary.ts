@@ -5,7 +5,7 @@
  * @module
  */
 import { type Block, element, tableOf } from "../../base/report/page.ts";
-import { formatTable } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 import {
   casesToShow,
   type ComparedMetric,

@@ -1,6 +1,7 @@
 /** Alarms as JSON and as text. @module */
 import * as z from "zod";
-import { formatCount, formatMs, formatSeconds, formatTable, formatTime } from "../../base/text.ts";
+import { formatCount, formatMs, formatSeconds, formatTime } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { type Expectation, EXPECTED_QUANTILES } from "./expectation.ts";

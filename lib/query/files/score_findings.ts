@@ -10,7 +10,8 @@ import { withName } from "../../data/addresses/ip_prefix.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { histogramChart, rowChart } from "../../base/report/charts.ts";
 import { element, pageOf, tableOf } from "../../base/report/page.ts";
-import { formatCount, formatMs, formatTable } from "../../base/text.ts";
+import { formatCount, formatMs } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 
 /** Rows with a smaller p-value count as surprising. Under a correct model this share of rows does. */
 const SURPRISING_P_VALUE = 0.01;

@@ -1,6 +1,7 @@
 /** `advise`: the measurements after which an adapted model would be most certain about others. @module */
 import * as z from "zod";
-import { formatMs, formatTable } from "../../base/text.ts";
+import { formatMs } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import type { FileQuery } from "../rtt/query_file.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";

@@ -1,6 +1,6 @@
 /** `destinations`: the most probable destinations for a source and an RTT. @module */
 import * as z from "zod";
-import { formatTable } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 import { formatPrefix, type IpPrefix, isAddress, withName } from "../../data/addresses/ip_prefix.ts";
 import { basisKindSchema, measuredBy, seenJson, seenSchema } from "../../data/addresses/known_addresses.ts";
 import { times } from "../../data/addresses/measured_text.ts";

@@ -1,7 +1,8 @@
 /** `map`: the RTTs from a source to countries, or to cells in them. @module */
 import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
-import { formatMs, formatTable } from "../../base/text.ts";
+import { formatMs } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { MapLevel, MapRtt, RttMaps } from "../rtt/rtt_map.ts";

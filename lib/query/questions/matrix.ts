@@ -1,7 +1,8 @@
 /** `matrix`: the RTTs between all pairs of some nodes, or from them to others. @module */
 import * as z from "zod";
 import { UserError } from "../../base/errors.ts";
-import { formatMs, formatTable } from "../../base/text.ts";
+import { formatMs } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
 import type { MatrixNode, MatrixRow } from "../rtt/rtt_matrix.ts";

@@ -1,6 +1,7 @@
 /** `nearest`: the nearest of some candidates to a source. @module */
 import * as z from "zod";
-import { formatMs, formatTable } from "../../base/text.ts";
+import { formatMs } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { basisSchema } from "../../data/addresses/known_addresses.ts";
 import { inField, parseQuestion } from "../rtt/rtt_question.ts";

@@ -1,7 +1,7 @@
 /** `places`: possible meanings of a text while it is typed. @module */
 import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
-import { formatTable } from "../../base/text.ts";
+import { formatTable } from "../../base/text_table.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { faultOfPrefix, formatPrefix, parsePrefix, withName } from "../../data/addresses/ip_prefix.ts";
 import { placeText } from "../../data/addresses/place_index.ts";

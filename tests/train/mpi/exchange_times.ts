@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { parseArgs } from "node:util";
+import { parseArgs } from "@std/cli/parse-args";
 import { named } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
@@ -22,16 +22,15 @@ import { GradientExchange } from "../../../lib/train/step_work.ts";
 /** Between GPU and host: a low practical value for PCI Express 4.0 x16. */
 const COPIED_GB_PER_S = 10;
 
-const { values } = parseArgs({
-  options: {
-    config: { type: "string", default: "95m" },
-    set: { type: "string", multiple: true, default: ["model.sequenceLength=128", "train.microBatchSize=1"] },
-  },
+const { config: preset = "95m", set } = parseArgs(Deno.args, {
+  string: ["config", "set"],
+  collect: ["set"],
+  default: { set: ["model.sequenceLength=128", "train.microBatchSize=1"] },
 });
 const launch = launchOf((name) => Deno.env.get(name));
 if (!launch) throw new Error("start it with mpirun");
 const ranks = Communicator.open(launch);
-const config = loadConfig(values.config, values.set);
+const config = loadConfig(preset, set);
 using gpu = await Gpu.open();
 const registry = new KernelRegistry(gpu);
 const extent = { ...planRun(config).extent, sequencesPerStep: config.train.microBatchSize * ranks.size };
@@ -100,9 +99,7 @@ for (const format of ["f32", "f16"] as const) {
   if (ranks.rank > 0) continue;
   const hidden = (passesS + hostS + sumsS - bothS) / (hostS + sumsS);
   console.log(
-    `${values.config}, ${ranks.size} ranks, ${format}: ${
-      (totalBytes / 1e6).toFixed(0)
-    } MB of gradients; passes ` +
+    `${preset}, ${ranks.size} ranks, ${format}: ${(totalBytes / 1e6).toFixed(0)} MB of gradients; passes ` +
       `${passesS.toFixed(2)} s, to and from the device ${hostS.toFixed(2)} s, sums ${
         sumsS.toFixed(2)
       } s, all at once ` +
@@ -123,10 +120,10 @@ Deno.exit(0);
 function predict(format: "f32" | "f16", { hostS, sumsS }: { hostS: number; sumsS: number }): void {
   const size = 8;
   const { batchSize } = config.train;
-  const tokensOfRank = batchSize * loadConfig(values.config).model.sequenceLength / size;
+  const tokensOfRank = batchSize * loadConfig(preset).model.sequenceLength / size;
   for (const tokensPerS of [100e3, 400e3]) {
     const stepS = tokensOfRank / tokensPerS;
-    const { microBatchSize } = loadConfig(values.config).train;
+    const { microBatchSize } = loadConfig(preset).train;
     const lastPassesS = stepS * microBatchSize * size / batchSize;
     const cells = [1, 10, 100].map((gigabitsPerS) => {
       const bytes = totalBytes * (format === "f32" ? 1 : 0.502);
