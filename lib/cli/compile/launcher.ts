@@ -7,6 +7,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import { createTarPacker } from "modern-tar";
 import { AtomicFile } from "../../io/files/atomic.ts";
 import LAUNCHER from "./launcher.sh" with { type: "text" };
 import { UserError } from "../../base/errors.ts";
@@ -97,68 +98,37 @@ export interface TarEntry {
   isExecutable?: boolean;
 }
 
-const BLOCK_BYTES = 512;
-/** Two blocks of zeros end an archive. */
-const END_BYTES = 2 * BLOCK_BYTES;
-
 /**
- * The bytes of a tar archive (POSIX.1-1988, ustar) of regular files, without owner and time.
- *
- * @throws {UserError} If a file cannot be read, or changes during reading.
+ * A tar archive of regular files, without owner and time. Its stream fails with a UserError if a file cannot
+ * be read, or changes during reading.
  */
-export async function* tarOf(entries: Iterable<TarEntry>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  for (const { name, path, isExecutable = false } of entries) {
-    try {
-      const { size } = await Deno.stat(path);
-      yield tarHeader(name, { sizeBytes: size, mode: isExecutable ? 0o755 : 0o644 });
-      let doneBytes = 0;
-      for await (const chunk of (await Deno.open(path)).readable) {
-        yield chunk;
-        doneBytes += chunk.length;
-      }
-      if (doneBytes !== size) {
-        throw new UserError(`Cannot read ${path}: it changed from ${size} to ${doneBytes} bytes; run again`);
-      }
-      yield new Uint8Array(-size & (BLOCK_BYTES - 1));
-    } catch (error) {
-      throw explainFileError(error, `read ${path}`);
+export function tarOf(entries: Iterable<TarEntry>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const { readable, controller } = createTarPacker();
+  const pack = async () => {
+    for (const { name, path, isExecutable = false } of entries) {
+      const { size } = await Deno.stat(path).catch((error) => {
+        throw explainFileError(error, `read ${path}`);
+      });
+      const mode = isExecutable ? 0o755 : 0o644;
+      const body = controller.add({ name, size, mode, mtime: new Date(0) });
+      await ReadableStream.from(contentOf(path, size)).pipeTo(body);
     }
-  }
-  yield new Uint8Array(END_BYTES);
+    controller.finalize();
+  };
+  pack().catch((error) => controller.error(error));
+  return readable;
 }
 
-/** The header block of a file. @throws {RangeError} If the name does not fit. */
-export function tarHeader(
-  name: string,
-  { sizeBytes, mode }: { sizeBytes: number; mode: number },
-): Uint8Array<ArrayBuffer> {
-  const header = new Uint8Array(BLOCK_BYTES);
-  const put = (text: string, offset: number) => header.set(new TextEncoder().encode(text), offset);
-  const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
-  const [prefix, base] = splitName(name);
-  put(base, 0);
-  put(octal(mode, 7), 100);
-  put(octal(0, 7), 108); // owner
-  put(octal(0, 7), 116); // group
-  put(octal(sizeBytes, 11), 124);
-  put(octal(0, 11), 136); // time
-  put(" ".repeat(8), 148); // the checksum counts as spaces
-  put("0", 156); // a regular file
-  put("ustar\x0000", 257);
-  put(prefix, 345);
-  put(`${octal(header.reduce((sum, byte) => sum + byte, 0), 6)}\0 `, 148);
-  return header;
-}
-
-/** Divides a name at a `/` into a prefix of up to 155 bytes and the rest, up to 100. */
-function splitName(name: string): [prefix: string, base: string] {
-  const lengthOf = (text: string) => new TextEncoder().encode(text).length;
-  if (lengthOf(name) <= 100) return ["", name];
-  for (let at = name.indexOf("/"); at >= 0; at = name.indexOf("/", at + 1)) {
-    const base = name.slice(at + 1);
-    if (lengthOf(base) <= 100 && at > 0 && lengthOf(name.slice(0, at)) <= 155) {
-      return [name.slice(0, at), base];
+async function* contentOf(path: string, sizeBytes: number): AsyncGenerator<Uint8Array> {
+  let doneBytes = 0;
+  try {
+    for await (const chunk of (await Deno.open(path)).readable) {
+      doneBytes += chunk.length;
+      if (doneBytes <= sizeBytes) yield chunk;
     }
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
   }
-  throw new RangeError(`Cannot put ${name} into a tar archive: its name is too long`);
+  if (doneBytes === sizeBytes) return;
+  throw new UserError(`Cannot read ${path}: it changed from ${sizeBytes} to ${doneBytes} bytes; run again`);
 }
