@@ -4,8 +4,9 @@
  *
  * @module
  */
+import { equals } from "@std/bytes";
 import { join } from "@std/path";
-import { getOrMake, isSameBytes } from "../base/collections.ts";
+import { getOrMake } from "../base/collections.ts";
 import { RandomStream } from "../base/random.ts";
 import { named, UserError } from "../base/errors.ts";
 import { tensorOf } from "../base/safetensors_header.ts";
@@ -291,10 +292,8 @@ function ofUnknownEnds(
         placed.push({ address: other, place: isNowhere ? NOWHERE : placeOf(address) });
       });
     }
-    const earlier = contextOf(drawn[index], context).filter((each) =>
-      !isSameBytes(each.destination, destination)
-    )
-      .map((each) => isSameBytes(each.source, source) ? { ...each, source: asSource } : each);
+    const earlier = contextOf(drawn[index], context).filter((each) => !equals(each.destination, destination))
+      .map((each) => equals(each.source, source) ? { ...each, source: asSource } : each);
     const query = { source: asSource, destination: asDestination, timeS, context: earlier };
     const subject = subjectOf(drawn[index], hides);
     const role = hides[0] ? 0 : 1;

@@ -1,4 +1,5 @@
 /** Reads the lines of a text one at a time, in bounded memory. @module */
+import { concat } from "@std/bytes";
 import { isObject } from "../base/collections.ts";
 import { UserError } from "../base/errors.ts";
 
@@ -96,12 +97,7 @@ class LineBytes {
     if (length > this.maxBytes) {
       return faulty(`found ${length} bytes, expected at most ${this.maxBytes} per line`);
     }
-    const bytes = new Uint8Array(length);
-    let at = 0;
-    for (const part of parts) {
-      bytes.set(part, at);
-      at += part.length;
-    }
+    const bytes = concat(parts);
     const hasReturn = bytes.at(-1) === 0x0d;
     try {
       return { text: this.#strict.decode(bytes.subarray(0, hasReturn ? -1 : length)) };

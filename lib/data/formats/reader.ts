@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { joinBytes } from "../../base/collections.ts";
+import { concat } from "@std/bytes";
 import { JsonObjectScanner, type JsonPiece, MAX_OBJECT_BYTES, parsePiece } from "./json_stream.ts";
 import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
 import { MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
@@ -26,7 +26,7 @@ export class ToUtf8 {
   push(chunk: Uint8Array, isEnd = false): Uint8Array {
     let bytes = chunk;
     if (this.#first) {
-      bytes = joinBytes([this.#first, chunk]);
+      bytes = concat([this.#first, chunk]);
       this.#first = bytes;
       if (bytes.length < 2 && !isEnd) return new Uint8Array(0);
       const mark = bytes[0] << 8 | bytes[1];
@@ -80,7 +80,7 @@ export class MeasurementReader {
 
   #read(chunk: Uint8Array, isEnd: boolean): void {
     const isKnown = this.#json !== undefined || this.#text !== undefined;
-    const bytes = isKnown ? chunk : joinBytes([this.#head, chunk]);
+    const bytes = isKnown ? chunk : concat([this.#head, chunk]);
     if (!isKnown && !this.#open(bytes, isEnd)) {
       this.#head = bytes;
       return;

@@ -11,11 +11,11 @@
  *
  * @module
  */
+import { concat, equals } from "@std/bytes";
 import { WasmHighwayHash } from "highwayhasher";
 import { brotliCompressSync, brotliDecompressSync, constants, zstdCompressSync } from "node:zlib";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { compressors } from "hyparquet-compressors";
-import { isSameBytes, joinBytes } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
 import { decompressZstdFrame } from "../compression/zstd_decoder.ts";
 
@@ -147,14 +147,12 @@ export function stripBlockHeaders(
   const { position, begin, end } = at;
   const first = remainingInBlock(position);
   if (first >= raw.length && !(first === 0 && raw.length > 0)) return raw;
-  const content = new Uint8Array(raw.length);
-  content.set(raw.subarray(0, first));
-  let length = first;
+  const pieces = [raw.subarray(0, first)];
   for (let i = first; i < raw.length; i += BLOCK_SIZE_BYTES) {
     const header = raw.subarray(i, i + BLOCK_HEADER_SIZE_BYTES);
     const boundary = position + i;
     if (header.length < BLOCK_HEADER_SIZE_BYTES) onError("a block header is truncated", boundary);
-    if (!isSameBytes(header.subarray(0, 8), hash(header.subarray(8)))) {
+    if (!equals(header.subarray(0, 8), hash(header.subarray(8)))) {
       onError("a block header has a wrong checksum", boundary);
     }
     if (readU64(header, 8) !== boundary - begin) {
@@ -163,11 +161,9 @@ export function stripBlockHeaders(
     if (end !== undefined && readU64(header, 16) !== end - boundary) {
       onError("a block header names a different chunk end from the chunk's own header", boundary);
     }
-    const piece = raw.subarray(i + BLOCK_HEADER_SIZE_BYTES, i + BLOCK_SIZE_BYTES);
-    content.set(piece, length);
-    length += piece.length;
+    pieces.push(raw.subarray(i + BLOCK_HEADER_SIZE_BYTES, i + BLOCK_SIZE_BYTES));
   }
-  return content.subarray(0, length);
+  return concat(pieces);
 }
 
 export type Compression = "zstd" | "brotli" | "none";
@@ -234,7 +230,7 @@ export function encodeChunkHeader(
 /** @throws {ChunkError} If its checksum is wrong or its sizes exceed the limits. */
 export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkHeader {
   if (header.length < CHUNK_HEADER_SIZE_BYTES) throw new ChunkError("a chunk header is truncated");
-  if (!isSameBytes(header.subarray(0, 8), hash(header.subarray(8, CHUNK_HEADER_SIZE_BYTES)))) {
+  if (!equals(header.subarray(0, 8), hash(header.subarray(8, CHUNK_HEADER_SIZE_BYTES)))) {
     throw new ChunkError("a chunk header has a wrong checksum");
   }
   const typeAndCount = header.slice(24, 32);
@@ -260,8 +256,8 @@ export function encodeSimpleChunk(records: readonly Uint8Array[], compression: C
   const sizes = records.length === 1
     ? loneSize(records[0].length, compression)
     : encodeSizes(records.map(({ length }) => length), compression);
-  const values = compress(records.length === 1 ? records[0] : joinBytes(records), compression);
-  return joinBytes([sizes, ...values]);
+  const values = compress(records.length === 1 ? records[0] : concat(records), compression);
+  return concat([sizes, ...values]);
 }
 
 /** The compression's letter, the length of the compressed record sizes, and those sizes. */
@@ -270,7 +266,7 @@ function encodeSizes(sizesBytes: readonly number[], compression: Compression): U
   for (const sizeBytes of sizesBytes) sizes.uint32(sizeBytes);
   const compressed = compress(sizes.finish(), compression);
   const numBytes = compressed.reduce((sum, part) => sum + part.length, 0);
-  return joinBytes([Uint8Array.of(LETTER[compression]), encodeVarint(numBytes), ...compressed]);
+  return concat([Uint8Array.of(LETTER[compression]), encodeVarint(numBytes), ...compressed]);
 }
 
 const loneSizes = new Map<string, Uint8Array>();

@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { isSameBytes, partitionPoint } from "../../base/collections.ts";
+import { equals } from "@std/bytes";
+import { partitionPoint } from "../../base/collections.ts";
 import { ensure, FormatError } from "../../base/errors.ts";
 import { FileWindow } from "../files/byte_file.ts";
 import { explainFileError } from "../files/file_errors.ts";
@@ -306,7 +307,7 @@ class ChunkFile implements Disposable {
     const content = stripBlockHeaders(this.#hash, raw, { position: begin, begin, end }, fail);
     const dataEnd = CHUNK_HEADER_SIZE_BYTES + header.dataSizeBytes;
     const data = content.subarray(CHUNK_HEADER_SIZE_BYTES, dataEnd);
-    if (!isSameBytes(header.dataHash, this.#hash(data))) {
+    if (!equals(header.dataHash, this.#hash(data))) {
       fail("a chunk's data has a wrong checksum", begin);
     }
     if (content.subarray(dataEnd).some((byte) => byte !== 0)) {

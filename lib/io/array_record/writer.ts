@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { joinBytes } from "../../base/collections.ts";
+import { concat } from "@std/bytes";
 import { ensure } from "../../base/errors.ts";
 import { AtomicFile } from "../files/atomic.ts";
 import {
@@ -151,7 +151,7 @@ export class ArrayRecordWriter {
   }
 
   #flushPending(): void {
-    this.#file.writeSync(joinBytes(this.#pending));
+    this.#file.writeSync(concat(this.#pending));
     this.#pending = [];
     this.#pendingBytes = 0;
   }

@@ -4,9 +4,9 @@
  *
  * @module
  */
+import { concat } from "@std/bytes";
 import { Readable } from "node:stream";
 import { constants, createGunzip, gunzipSync } from "node:zlib";
-import { joinBytes } from "../../base/collections.ts";
 import { FormatError } from "../../base/errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
 import { openRegularFile } from "../files/byte_file.ts";
@@ -138,7 +138,7 @@ async function takeHead(raw: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
   while (head.length < 4) {
     const next = await raw.next();
     if (next.done) break;
-    head = joinBytes([head, next.value]);
+    head = concat([head, next.value]);
   }
   return head;
 }

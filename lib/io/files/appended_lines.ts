@@ -4,8 +4,8 @@
  *
  * @module
  */
+import { concat } from "@std/bytes";
 import { dirname } from "@std/path";
-import { joinBytes } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import { syncDirectory } from "./atomic.ts";
 import { ByteFile, requireRegular } from "./byte_file.ts";
@@ -60,7 +60,7 @@ export class AppendedLines implements Disposable {
       );
     };
     for (const chunk of this.#file.chunks()) {
-      const bytes = joinBytes([rest, chunk]);
+      const bytes = concat([rest, chunk]);
       let at = 0;
       for (let end; (end = bytes.indexOf(NEWLINE, at)) >= 0; at = end + 1) {
         if (!take(decoder.decode(bytes.subarray(at, end)))) refuseFirst();

@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { getOrMake, isSameBytes, partitionPoint } from "../../base/collections.ts";
+import { equals } from "@std/bytes";
+import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { named } from "../../base/errors.ts";
 import { tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
@@ -414,7 +415,7 @@ export class Pool {
     const hasPlace = (address: Uint8Array) => this.#embeddings?.placeOf(address)?.position !== undefined;
     const knowsPlaces = (knowsSource || hasPlace(source)) && (knowsDestination || hasPlace(destination));
     const inContext = context.flatMap((each) =>
-      each.rttCode !== null && isSameBytes(each.source, source) && !isSameBytes(each.destination, destination)
+      each.rttCode !== null && equals(each.source, source) && !equals(each.destination, destination)
         ? [logOfCode(each.rttCode)]
         : []
     );
@@ -633,8 +634,8 @@ type Ends = Pick<PooledQuestion, "source" | "destination">;
 
 /** Whether two measurements have the same endpoints, in either direction. */
 export function isOfPair(one: Ends, other: Ends): boolean {
-  return (isSameBytes(one.source, other.source) && isSameBytes(one.destination, other.destination)) ||
-    (isSameBytes(one.source, other.destination) && isSameBytes(one.destination, other.source));
+  return (equals(one.source, other.source) && equals(one.destination, other.destination)) ||
+    (equals(one.source, other.destination) && equals(one.destination, other.source));
 }
 
 /**

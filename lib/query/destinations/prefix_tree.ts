@@ -11,7 +11,8 @@
  *
  * @module
  */
-import { Heap, partitionPoint } from "../../base/collections.ts";
+import { BinaryHeap } from "@std/data-structures/binary-heap";
+import { partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
 
 const NUM_BYTES = 256;
@@ -37,7 +38,7 @@ interface ExpandedNode {
 /** The search: it chooses the nodes to expand, and is given the probabilities of their next bytes. */
 export class PrefixSearch {
   /** Expanded nodes, the one with the most probable remaining child first. */
-  readonly #frontier = new Heap<ExpandedNode>((a, b) => nextMass(a) > nextMass(b));
+  readonly #frontier = new BinaryHeap<ExpandedNode>((a, b) => nextMass(b) - nextMass(a));
   /** The addresses found so far, most probable first; equal ones in the order found. */
   readonly found: PrefixNode[] = [];
   #root: PrefixNode | undefined = { bytes: [], mass: 1 };
@@ -79,7 +80,7 @@ export class PrefixSearch {
     const order = Uint8Array.from({ length: NUM_BYTES }, (_, byte) => byte);
     order.sort((a, b) => masses[b] - masses[a] || a - b);
     const expanded: ExpandedNode = { node, masses, order, numTaken: 1 };
-    this.#frontier.add(expanded);
+    this.#frontier.push(expanded);
     const likeliest = childOf(expanded, order[0]);
     this.#handedOut.add(likeliest);
     return likeliest;
@@ -87,15 +88,15 @@ export class PrefixSearch {
 
   /** Probability of the most probable child not yet taken; 0 if there is none. */
   get #greatestWaiting(): number {
-    return this.#frontier.first ? nextMass(this.#frontier.first) : 0;
+    const first = this.#frontier.peek();
+    return first ? nextMass(first) : 0;
   }
 
   #takeLikeliest(): PrefixNode {
-    const { first } = this.#frontier;
+    const first = this.#frontier.pop();
     ensure(first, "a child is taken where there is none");
     const child = childOf(first, first.order[first.numTaken++]);
-    if (first.numTaken === NUM_BYTES) this.#frontier.removeFirst();
-    else this.#frontier.sinkFirst();
+    if (first.numTaken < NUM_BYTES) this.#frontier.push(first);
     return child;
   }
 

@@ -30,7 +30,8 @@
  *
  * @module
  */
-import { getOrMake, isSameBytes } from "../../base/collections.ts";
+import { equals } from "@std/bytes";
+import { getOrMake } from "../../base/collections.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import type { KnownAddresses, TrainingData } from "../../data/addresses/known_addresses.ts";
@@ -204,7 +205,7 @@ function sharesOfOthers(
   for (let first = 0, end = 0; first < sources.length; first = end) {
     const prefix = prefixAt(first);
     do end++; while (
-      end < sources.length && (sources[end] === sources[end - 1] || isSameBytes(prefixAt(end), prefix))
+      end < sources.length && (sources[end] === sources[end - 1] || equals(prefixAt(end), prefix))
     );
     const counts = countsOf(destinations.subarray(first, end));
     for (let i = first; i < end; i++) {

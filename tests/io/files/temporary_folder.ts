@@ -1,6 +1,6 @@
 /** Folders that are deleted after a test. @module */
 import { join } from "@std/path";
-import { isSameBytes } from "../../../lib/base/collections.ts";
+import { equals } from "@std/bytes";
 
 /** A temporary folder that is deleted on disposal. */
 export class TemporaryFolder implements Disposable {
@@ -56,7 +56,7 @@ export function isSameState(a: FolderState, b: FolderState | undefined): boolean
   if (a.size !== b?.size) return false;
   return [...a].every(([path, content]) => {
     const other = b.get(path);
-    return content && other ? isSameBytes(content, other) : b.has(path) && content === other;
+    return content && other ? equals(content, other) : b.has(path) && content === other;
   });
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { joinBytes } from "../../../base/collections.ts";
+import { concat } from "@std/bytes";
 import { openInput } from "../../../io/compression/decompress.ts";
 import { ToUtf8 } from "../../formats/reader.ts";
 import { AddressNames } from "../address_names.ts";
@@ -22,5 +22,5 @@ export async function openNames(paths: readonly string[]): Promise<AddressNames>
 
 /** Reads and decompresses a file. @throws {UserError} If it cannot be read. */
 export async function readWhole(path: string): Promise<Uint8Array> {
-  return joinBytes(await Array.fromAsync((await openInput(path)).chunks));
+  return concat(await Array.fromAsync((await openInput(path)).chunks));
 }

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { Heap } from "../../../base/collections.ts";
+import { BinaryHeap } from "@std/data-structures/binary-heap";
 import { KeyTable } from "./keys.ts";
 import { compareGroups, type Group, makeGroup, nameColumns, type ProbeColumns } from "./probe_columns.ts";
 import {
@@ -133,20 +133,26 @@ export class PartitionSorter {
 
   async #mergeRuns(runs: SpillReader, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
     using _closed = runs;
-    const heap = new Heap<RunCursor>((a, b) => a.isBefore(b));
+    const heap = new BinaryHeap<RunCursor>((a, b) => a.compare(b));
     for (let run = 0; run < runs.numRows.length; run++) {
       const cursor = new RunCursor(run, runs, this.#options.seed);
-      if (cursor.next()) heap.add(cursor);
+      if (cursor.next()) heap.push(cursor);
     }
     let current: Group | undefined;
-    for (let taken = 0, next; (next = heap.first); taken++) {
-      if (!current || (current !== next.group && compareGroups(current, next.group) !== 0)) {
-        sink.beginGroup(current = next.group);
+    let taken = 0;
+    for (let next; (next = heap.pop());) {
+      // Rows in sequence often come from one run, without the heap.
+      const other = heap.peek();
+      let hasRow = true;
+      while (hasRow && (!other || next.compare(other) < 0)) {
+        if (!current || (current !== next.group && compareGroups(current, next.group) !== 0)) {
+          sink.beginGroup(current = next.group);
+        }
+        sink.push(next.columns, next.row);
+        hasRow = next.next();
+        if (++taken % 65_536 === 0) await onStep();
       }
-      sink.push(next.columns, next.row);
-      if (next.next()) heap.sinkFirst();
-      else heap.removeFirst();
-      if (taken % 65_536 === 65_535) await onStep();
+      if (hasRow) heap.push(next);
     }
   }
 }
@@ -213,9 +219,7 @@ class RunCursor {
   }
 
   /** Runs are consecutive parts of the input, so the lower run comes first among equals. */
-  isBefore(other: RunCursor): boolean {
-    const order = compareGroups(this.group, other.group) || this.timeUs - other.timeUs ||
-      this.run - other.run;
-    return order < 0;
+  compare(other: RunCursor): number {
+    return compareGroups(this.group, other.group) || this.timeUs - other.timeUs || this.run - other.run;
   }
 }
