@@ -18,14 +18,32 @@ export function drawHistogram(bars: readonly DrawnBar[], width: number): string[
   return bars.map(({ lowMs, highMs, probability }) => {
     const eighths = Math.round(probability / largest * width * 8);
     const bar = "█".repeat(eighths >> 3) + EIGHTHS[eighths & 7];
-    const label = `${formatMs(lowMs)}-${formatMs(highMs)} ms`.padStart(20);
+    const label = formatRange(lowMs, highMs).padStart(20);
     return `${label} ${bar.padEnd(width)} ${(probability * 100).toFixed(1)} %`;
   });
 }
 
-/** Milliseconds with at most four significant figures: `0.512`, `34.2`, `1204`. */
+/** Three significant digits, and all digits of the integer part: `0.512`, `34.2`, `1204`. */
+export function threeDigits(value: number): string {
+  if (value === 0) return "0";
+  return value >= 999.5 ? value.toFixed(0) : value.toPrecision(3);
+}
+
+/** An RTT with a suitable unit: `0.512 ms`, `154 ms`, `2.31 s`, `1.20 h`. */
 export function formatMs(ms: number): string {
-  return ms >= 1000 ? ms.toFixed(0) : ms.toPrecision(3);
+  if (ms < 1000) return `${threeDigits(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 60) return `${threeDigits(seconds)} s`;
+  if (seconds < 3600) return `${threeDigits(seconds / 60)} min`;
+  return seconds < 86400 ? `${threeDigits(seconds / 3600)} h` : `${threeDigits(seconds / 86400)} d`;
+}
+
+/** A range of RTTs. A common unit is written once: `149–161 ms`. */
+export function formatRange(lowMs: number, highMs: number): string {
+  const [low, high] = [formatMs(lowMs), formatMs(highMs)];
+  if (low === high) return low;
+  const [number, unit] = low.split(" ");
+  return high.endsWith(` ${unit}`) ? `${number}–${high}` : `${low} – ${high}`;
 }
 
 /**
@@ -94,8 +112,15 @@ export function formatSeconds(seconds: number): string {
 }
 
 /** A time as ISO 8601 in UTC: `2026-01-31T00:00:00Z`, or with milliseconds. @param timeS Unix seconds. */
-export function formatTime(timeS: number): string {
-  return new Date(Math.round(1000 * timeS)).toISOString().replace(".000Z", "Z");
+export function isoTime(timeS: number): string {
+  const date = new Date(Math.round(1000 * timeS));
+  return Number.isNaN(date.getTime()) ? `${timeS} s` : date.toISOString().replace(".000Z", "Z");
+}
+
+/** A time for people, in UTC to the second: `2025-07-01 12:30 UTC`. @param timeS Null for any time. */
+export function formatTime(timeS: number | null): string {
+  if (timeS === null) return "any time";
+  return `${isoTime(Math.floor(timeS)).replace("T", " ").replace(/(:00)?Z$/, "")} UTC`;
 }
 
 /** A size in bytes: `512 B`, `1.50 MB` (powers of 1000). */

@@ -6,7 +6,9 @@ import {
   formatBytes,
   formatCount,
   formatMs,
+  formatRange,
   formatSeconds,
+  formatTime,
 } from "../../lib/base/text.ts";
 
 Deno.test("formatCount() prints at most four figures", () => {
@@ -31,7 +33,33 @@ Deno.test("drawHistogram() draws the largest bar at full width and the others in
     { lowMs: 4, highMs: 8, probability: 0 },
   ], 8);
   assertEquals(lines.map((line) => line.split("ms ")[1].replace(/ +\S+ %$/, "")), ["████", "████████", ""]);
-  assertEquals(formatMs(0.51234), "0.512");
+});
+
+Deno.test("formatMs() and formatRange() choose a unit and three digits", () => {
+  const rtts: [number, string][] = [
+    [0, "0 ms"],
+    [0.0004, "0.000400 ms"],
+    [0.4236, "0.424 ms"],
+    [9.996, "10.0 ms"],
+    [15.26, "15.3 ms"],
+    [99.96, "100 ms"],
+    [999.7, "1000 ms"],
+    [2310, "2.31 s"],
+    [3_600_000, "1.00 h"],
+    [172_800_000, "2.00 d"],
+  ];
+  for (const [rttMs, text] of rtts) assertEquals(formatMs(rttMs), text);
+  assertEquals(formatRange(149.2, 161), "149–161 ms");
+  assertEquals(formatRange(900, 1200), "900 ms – 1.20 s");
+  assertEquals(formatRange(20, 20), "20.0 ms");
+});
+
+Deno.test("formatTime() has seconds only where they are not zero", () => {
+  assertEquals([1_751_373_000, 1_751_373_005.7, null].map(formatTime), [
+    "2025-07-01 12:30 UTC",
+    "2025-07-01 12:30:05 UTC",
+    "any time",
+  ]);
 });
 
 Deno.test("editDistance() counts insertions, deletions, substitutions and swaps", () => {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatBytes } from "../../base/text.ts";
+import { formatBytes, isoTime } from "../../base/text.ts";
 import { FormatError } from "../../base/errors.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { readManifest } from "../../io/files/manifest.ts";
@@ -12,7 +12,6 @@ import {
   type Fact,
   formatPairs,
   formatShare,
-  formatTime,
   type InspectOptions,
   type Report,
   type Target,
@@ -59,7 +58,7 @@ export function inspectTruth({ path, files: [file] }: Target): Report {
       ["probe addresses", `${probes.length}, ${ipv6Share} IPv6`, { probeAddresses: probes.length }],
       ["destinations", `${numDestinations} addresses`, { destinationAddresses: numDestinations }],
       ["systems", networks, { systems: systems.length, routes: pairs.length, routeChanges }],
-      ["time", `${formatTime(options.startTimeS * 1e6)} to ${formatTime(options.endTimeS * 1e6)}`],
+      ["time", `${isoTime(options.startTimeS)} to ${isoTime(options.endTimeS)}`],
       ["seed", `${options.seed}`, { options }],
     ],
   };

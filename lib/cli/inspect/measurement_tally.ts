@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isoTime } from "../../base/text.ts";
 import { basename, dirname } from "@std/path";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { KeyTable } from "../../data/probe_rows/external_sort/keys.ts";
@@ -12,7 +13,6 @@ import {
   distributionFact,
   type Fact,
   formatShare,
-  formatTime,
   type Histogram,
   logHistogram,
   TimeHistogram,
@@ -79,8 +79,8 @@ export class MeasurementTally {
 
   facts(others: readonly DistinctCount[] = []): Fact[] {
     const share = (count: number) => count / Math.max(1, this.count);
-    const firstTime = this.count > 0 ? formatTime(this.#firstUs) : null;
-    const lastTime = this.count > 0 ? formatTime(this.#lastUs) : null;
+    const firstTime = this.count > 0 ? isoTime(this.#firstUs / 1e6) : null;
+    const lastTime = this.count > 0 ? isoTime(this.#lastUs / 1e6) : null;
     const distinct = [this.sources, this.destinations, ...others];
     return [
       ["sources", `${this.sources}`, { sources: this.sources.count }],

@@ -81,12 +81,6 @@ export function formatShare(share: number): string {
   return `${(100 * share).toFixed(share > 0 && share < 0.001 ? 3 : 1)} %`;
 }
 
-/** ISO 8601 in UTC, without fractions if they are zero. */
-export function formatTime(timeUs: number): string {
-  const date = new Date(timeUs / 1000);
-  return Number.isNaN(date.getTime()) ? `${timeUs} µs` : date.toISOString().replace(".000Z", "Z");
-}
-
 /** A number with four significant digits. */
 export function formatValue(value: number): string {
   return Number.isInteger(value) && Math.abs(value) < 1e6

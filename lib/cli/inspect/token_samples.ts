@@ -3,12 +3,13 @@
  *
  * @module
  */
+import { isoTime } from "../../base/text.ts";
 import type { SourcedBatch } from "../../data/measurement_files/parquet_reader.ts";
 import { formatAddress, parseAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import * as v1 from "../../data/tokens/vocab_v1.ts";
 import * as v2 from "../../data/tokens/vocab_v2.ts";
-import { formatTime, type Section } from "./report.ts";
+import type { Section } from "./report.ts";
 
 /** Tokens and the decoded measurement, which is empty if they are incomplete. */
 export interface TokenSample {
@@ -22,7 +23,7 @@ const US_PER_S = 1e6;
 /** A measurement as a line of text. @param timeUs Null for none. @param rttMs Below 0 for no reply. */
 export function describeMeasurement(timeUs: number | null, src: string, dst: string, rttMs: number): string {
   const result = rttMs < 0 ? "no reply" : `${Number(rttMs.toPrecision(6))} ms`;
-  const time = timeUs === null ? "no time" : formatTime(timeUs);
+  const time = timeUs === null ? "no time" : isoTime(timeUs / US_PER_S);
   return `${time}  ${src} -> ${dst}  ${result}`;
 }
 

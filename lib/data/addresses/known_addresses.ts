@@ -10,6 +10,7 @@
 import * as z from "zod";
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
+import { formatTime } from "../../base/text.ts";
 import { formatAge, type SeenJson, times } from "./measured_text.ts";
 import { formatPrefix, type IpPrefix, isAddress, type PrefixMixture, prefixOfAddress } from "./ip_prefix.ts";
 
@@ -477,7 +478,7 @@ export function momentOf(
     const period = starts.length > 0 ? `from ${dayOf(start)} to ${dayOf(end)}` : "of the data";
     return { kind: "any", text: `any time ${period}`, ageS: null };
   }
-  const text = `${new Date(timeS * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const text = formatTime(timeS);
   const lastS = pairS ?? Math.max(...ends);
   if (lastS === -Infinity || timeS <= lastS) return { kind: "asked", text, ageS: null };
   const ageS = timeS - lastS;

@@ -1,5 +1,5 @@
 /** Describes measurements of addresses in words, for the web page too, which imports no schemas. @module */
-import { formatMs } from "../../base/text.ts";
+import { formatMs, threeDigits } from "../../base/text.ts";
 
 /** JSON form of `Measured`. */
 export interface SeenJson {
@@ -36,9 +36,9 @@ export function medianOf(rtts: Rtts): number {
 export function rttsText(rtts: Rtts): string {
   const byDay = Map.groupBy(rtts, ({ time }) => time?.slice(0, 10) ?? "at unknown times");
   const days = [...byDay].map(([day, all]) =>
-    `${day}: ${all.map(({ rtt_ms }) => formatMs(rtt_ms)).join(", ")} ms`
+    `${day}: ${all.map(({ rtt_ms }) => threeDigits(rtt_ms)).join(", ")} ms`
   );
-  return [`median ${formatMs(medianOf(rtts))} ms`, ...days].join("; ");
+  return [`median ${formatMs(medianOf(rtts))}`, ...days].join("; ");
 }
 
 /** Formats a duration in one unit: "244 days", "47 hours". */

@@ -11,7 +11,7 @@
  * @module
  */
 import { ensure, type Fault, FormatError, shortened } from "../../base/errors.ts";
-import { formatTime } from "../../base/text.ts";
+import { isoTime } from "../../base/text.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, type MeasurementBatch, MIN_TIME_US } from "../formats/batch.ts";
 import { addressIn, decimal, type ReadingOptions, type Rejection, wrongRtt } from "../formats/format.ts";
@@ -183,7 +183,7 @@ function explainReject(
     return { reason: "timeOutOfRange", found: `event_time ${timeS} s${advice ?? ""}` };
   }
   if (!isUsableTime(timeUs)) {
-    return { reason: "timeInFuture", found: `event_time ${formatTime(timeUs / MICROSECONDS)}` };
+    return { reason: "timeInFuture", found: `event_time ${isoTime(timeUs / MICROSECONDS)}` };
   }
   const [srcAddr, dstAddr] = [pieces.srcAddr.values[row], pieces.dstAddr.values[row]];
   for (const address of [srcAddr, dstAddr]) {

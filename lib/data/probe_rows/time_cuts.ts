@@ -11,7 +11,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
-import { formatTime } from "../../base/text.ts";
+import { isoTime } from "../../base/text.ts";
 import { NumberCursor } from "../../io/parquet/column.ts";
 import type { NumberKind } from "../../io/parquet/encodings.ts";
 import { ParquetFile } from "../../io/parquet/file.ts";
@@ -85,7 +85,7 @@ export function noteOnFarTimes({ rangeUs, mostUs }: TimeCuts): string | undefine
   const farUs = FAR_SPANS * Math.max(HOUR_US, mostUs[1] - mostUs[0]);
   if (mostUs[0] - rangeUs[0] <= farUs && rangeUs[1] - mostUs[1] <= farUs) return undefined;
   const [[first, last], [mostFirst, mostLast]] = [rangeUs, mostUs].map((range) =>
-    range.map((timeUs) => formatTime(timeUs / 1e6))
+    range.map((timeUs) => isoTime(timeUs / 1e6))
   );
   return `98 % of the rows are from ${mostFirst} to ${mostLast}, others are from ${first} to ${last}: ` +
     "check the clocks of those";
@@ -118,7 +118,7 @@ function toMicros(value: bigint, kind: NumberKind): number {
 
 function requireSpan([firstUs, lastUs]: readonly [number, number]): void {
   if (firstUs < lastUs) return;
-  const found = firstUs === lastUs ? `every row has the time ${formatTime(firstUs / 1e6)}` : "found no rows";
+  const found = firstUs === lastUs ? `every row has the time ${isoTime(firstUs / 1e6)}` : "found no rows";
   throw new UserError(`Cannot split by time: ${found}, expected a time span; use --split-by probe`);
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatMs } from "../../base/text.ts";
+import { threeDigits } from "../../base/text.ts";
 import type { TableCell } from "../../base/report/page.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
 import type { Coverage } from "../metrics/calibration.ts";
@@ -33,7 +33,7 @@ const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"]
 export const KIND_OF = { better: "wins", worse: "loses", none: "same" } as const;
 
 export function msText(ms: number | null): string {
-  return ms === null ? NONE : `${formatMs(ms)} ms`;
+  return ms === null ? NONE : `${threeDigits(ms)} ms`;
 }
 
 /** An interval in brackets, in the unit of the number before it: ` [4.30, 4.90]`; empty if there is none. */
@@ -123,7 +123,7 @@ export function scoreText(value: number | null): string {
 
 function signedMs(ms: number): string {
   if (ms === 0) return "0";
-  return `${ms < 0 ? "−" : ""}${formatMs(Math.abs(ms))}`;
+  return `${ms < 0 ? "−" : ""}${threeDigits(Math.abs(ms))}`;
 }
 
 /** @param digits After the decimal point. */

@@ -1,6 +1,6 @@
 /** Alarms as JSON and as text. @module */
 import * as z from "zod";
-import { formatCount, formatMs, formatSeconds, formatTime } from "../../base/text.ts";
+import { formatCount, formatMs, formatSeconds, isoTime } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
@@ -62,8 +62,8 @@ export function alarmLine(
     event: kind,
     cause,
     alarm: id,
-    time: formatTime(timeS),
-    since: formatTime(sinceS),
+    time: isoTime(timeS),
+    since: isoTime(sinceS),
     src,
     ...(src_name !== undefined && { src_name }),
     dst,
@@ -100,14 +100,14 @@ function alarmText({ kind, reason, alarm }: AlarmEvent): string {
 
 /** An alarm's size as text, such as `no reply, usually 20.1 ms` or `+38 ms, 3 x its usual spread`. */
 function sizeText({ cause, usual, now }: Alarm): string {
-  if (cause === "outage") return `no reply, usually ${formatMs(usual.medianMs)} ms`;
+  if (cause === "outage") return `no reply, usually ${formatMs(usual.medianMs)}`;
   if (Number.isNaN(now.medianMs) || Number.isNaN(usual.medianMs) || now.lossRate - usual.lossRate > 0.5) {
     return `${percent(now.lossRate)} lost, usually ${percent(usual.lossRate)}`;
   }
   const shiftMs = now.medianMs - usual.medianMs;
   const spreads = Math.abs(shiftMs) / Math.max(MIN_SPREAD_MS, usual.spreadMs);
   const sign = shiftMs < 0 ? "-" : "+";
-  return `${sign}${formatMs(Math.abs(shiftMs))} ms, ${Number(spreads.toPrecision(2))} x its usual spread`;
+  return `${sign}${formatMs(Math.abs(shiftMs))}, ${Number(spreads.toPrecision(2))} x its usual spread`;
 }
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
@@ -172,7 +172,7 @@ export class AlarmTable {
       : shared;
     return [
       numOpen > 0 ? "open" : reason === "usual" ? "ended" : reason ?? "",
-      formatTime(Math.floor(sinceS)).replace("T", " ").replace("Z", ""),
+      isoTime(Math.floor(sinceS)).replace("T", " ").replace("Z", ""),
       numOpen === 0 && reason === "usual" ? formatSeconds(endS - sinceS) : "",
       numOpen > 0 && numOpen < numAlarms ? `${numOpen} of ${numAlarms}` : formatCount(numAlarms),
       where,

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { formatCount, formatTime } from "../../base/text.ts";
+import { formatCount, isoTime } from "../../base/text.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { Place } from "../../data/addresses/place_table.ts";
@@ -204,7 +204,7 @@ export class PairWatch {
     const nowS = this.#options.nowS?.() ?? Date.now() / 1000;
     if (measurement.timeS > nowS + AHEAD_S) {
       this.numInFuture++;
-      const time = formatTime(measurement.timeS);
+      const time = isoTime(measurement.timeS);
       this.#tellTime(`${src} ${dst}: the time ${time} (UTC unless it has a zone) is in the future`);
       return [];
     }
@@ -305,7 +305,7 @@ export class PairWatch {
         }
         this.#tellTime(
           `${src} ${dst}: measurements (${formatCount(count)}) from ${
-            formatTime(timeS)
+            isoTime(timeS)
           } on are much later than those that followed: ` +
             "a wrong clock, or lines out of order",
         );

@@ -1,5 +1,5 @@
 /** Alarms that an earlier watch has reported for the same measurements. @module */
-import { formatTime } from "../../base/text.ts";
+import { isoTime } from "../../base/text.ts";
 import type { AlarmLine } from "./alarm_lines.ts";
 import type { AlarmEvent, Finding } from "./alarms.ts";
 
@@ -24,7 +24,7 @@ export class ToldAlarms {
   }
 
   hasBegun({ kind, departure, timeS }: Finding): boolean {
-    return kind === "begin" && this.#begun.has(keyOf(kind, departure, formatTime(timeS)));
+    return kind === "begin" && this.#begun.has(keyOf(kind, departure, isoTime(timeS)));
   }
 
   /**
@@ -33,7 +33,7 @@ export class ToldAlarms {
    */
   take({ kind, alarm, timeS }: AlarmEvent): { alarm: number; group: number } | undefined {
     const { id, group } = alarm;
-    const key = keyOf(kind, alarm, formatTime(timeS));
+    const key = keyOf(kind, alarm, isoTime(timeS));
     const numTold = this.#numTold.get(key) ?? 0;
     if (kind === "begin") this.#numbers.set(id, (numTold > 0 && this.#begun.get(key)) || ++this.#last);
     if (numTold > 0) {

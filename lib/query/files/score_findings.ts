@@ -10,7 +10,7 @@ import { withName } from "../../data/addresses/ip_prefix.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { histogramChart, rowChart } from "../../base/report/charts.ts";
 import { element, pageOf, tableOf } from "../../base/report/page.ts";
-import { formatCount, formatMs } from "../../base/text.ts";
+import { formatCount, formatMs, isoTime } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 
 /** Rows with a smaller p-value count as surprising. Under a correct model this share of rows does. */
@@ -281,13 +281,12 @@ function misplacedSentence({ misplaced = [] }: ScoreFindings): string[] {
 
 function rowCells(row: ScoredRow): string[] {
   const { rttMs, pValue, logLikelihood } = row;
-  const rtt = rttMs === FAILED_RTT_MS ? "no reply" : `${formatMs(rttMs)} ms`;
+  const rtt = rttMs === FAILED_RTT_MS ? "no reply" : formatMs(rttMs);
   return [...pairCells(row), rtt, pValue.toPrecision(2), logLikelihood.toFixed(2)];
 }
 
 function pairCells({ timeUs, src, src_name, dst, dst_name }: ScoredRow): string[] {
-  const time = new Date(timeUs / 1000).toISOString().replace(/\.000Z$/, "Z");
-  return [time, withName(src, src_name), withName(dst, dst_name)];
+  return [isoTime(timeUs / 1e6), withName(src, src_name), withName(dst, dst_name)];
 }
 
 function sourceCells(source: SourceFindings): string[] {

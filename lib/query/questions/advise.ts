@@ -122,9 +122,9 @@ export const advise = question({
       withName(each.src, each.src_name),
       withName(each.dst, each.dst_name),
       each.basis,
-      `${formatMs(each.median_ms)} ms`,
-      `${formatMs(each.reduction_ms)} ms`,
-      `${formatMs(each.spread_before_ms)} -> ${formatMs(each.spread_after_ms)} ms`,
+      formatMs(each.median_ms),
+      formatMs(each.reduction_ms),
+      `${formatMs(each.spread_before_ms)} -> ${formatMs(each.spread_after_ms)}`,
     ]);
     return formatTable([["src", "dst", "basis", "median", "reduction", "spread"], ...rows], {
       left: [0, 1, 2],

@@ -1,7 +1,7 @@
 /** `map`: the RTTs from a source to countries, or to cells in them. @module */
 import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
-import { formatMs } from "../../base/text.ts";
+import { formatMs, formatRange } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -89,8 +89,8 @@ export const map = question({
     const rows = places.map(({ country, name, median_ms, low_ms, high_ms, p_failed, basis }) => [
       country,
       name,
-      `${formatMs(median_ms)} ms`,
-      `${formatMs(low_ms)}-${formatMs(high_ms)} ms`,
+      formatMs(median_ms),
+      formatRange(low_ms, high_ms),
       percent(p_failed),
       basis,
     ]);

@@ -146,7 +146,7 @@ export const matrix = question({
     const head = ["median", ...destinations.map((each, i) => withName(each, names[i] ?? undefined))];
     const cells = rows.map(({ src, src_name, median_ms }) => [
       withName(src, src_name),
-      ...median_ms.map((ms) => ms === null ? "-" : `${formatMs(ms)} ms`),
+      ...median_ms.map((ms) => ms === null ? "-" : formatMs(ms)),
     ]);
     return `${formatTable([head, ...cells], { left: [0] })}\n${timeLine(time)}`;
   },

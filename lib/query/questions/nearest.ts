@@ -116,16 +116,16 @@ export const nearest = question({
   text({ time, nearest, candidates, p_no_reply, min_ms }) {
     const rows = nearest.map(({ candidate, name, median_ms, p_failed, p_nearest, regret_ms, basis }) => [
       withName(candidate, name),
-      `${formatMs(median_ms)} ms`,
+      formatMs(median_ms),
       percent(p_nearest),
-      `${formatMs(regret_ms)} ms`,
+      formatMs(regret_ms),
       percent(p_failed),
       basis.kind,
     ]);
     const head = ["candidate", "median", "P(nearest)", "regret", "no reply", "basis"];
     return [
       formatTable([head, ...rows], { left: [0, 5] }),
-      `of ${candidates} candidates; the shortest of their RTTs is ${formatMs(min_ms)} ms on average, ` +
+      `of ${candidates} candidates; the shortest of their RTTs is ${formatMs(min_ms)} on average, ` +
       `P(none replies) ${
         percent(p_no_reply)
       }; the regret of a choice is how much longer its RTT is on average`,

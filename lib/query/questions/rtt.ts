@@ -129,7 +129,7 @@ export const rtt = question({
     const errors = drawn?.standard_errors;
     const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
     const ms = (value: number, error?: number) =>
-      `${formatMs(value)} ms${error === undefined ? "" : ` ± ${formatMs(error)}`}`;
+      `${formatMs(value)}${error === undefined ? "" : ` ± ${formatMs(error)}`}`;
     const quantiles = Object.entries(quantiles_ms).filter(([q]) => q !== "0.5");
     const bars = histogram?.map(({ low_ms: lowMs, high_ms: highMs, probability }) => ({
       lowMs,
@@ -146,7 +146,7 @@ export const rtt = question({
       line("no reply", percent(p_failed, errors?.p_failed)),
       line(
         "likeliest",
-        `${formatMs(likeliest.rtt_ms)} ms, ${percent(likeliest.probability)} of the replies in 1 % around it`,
+        `${formatMs(likeliest.rtt_ms)}, ${percent(likeliest.probability)} of the replies in 1 % around it`,
       ),
       ...quantiles.map(([q, rttMs]) =>
         line(`${+(Number(q) * 100).toFixed(4)} %`, ms(rttMs, errors?.quantiles_ms[q]))
@@ -299,7 +299,7 @@ function likelihoodLines(
   error: number | undefined,
 ): string[] {
   const bounds = high_ms === null
-    ? `${formatMs(low_ms)} ms or more`
+    ? `${formatMs(low_ms)} or more`
     : `${+low_ms.toFixed(3)}-${+high_ms.toFixed(3)} ms`;
   return [
     `  P(RTT <= ${rtt_ms} ms) ${percent(cdf, error)}`,

@@ -1,7 +1,7 @@
 /** Maps of RTTs as pictures, GeoJSON (RFC 7946) and CSV. @module */
 import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
 import { onWhite } from "../../base/report/theme.ts";
-import { csvField, formatMs } from "../../base/text.ts";
+import { csvField, formatMs, formatRange } from "../../base/text.ts";
 import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
 import type { MapRtt } from "./rtt_map.ts";
 
@@ -46,9 +46,7 @@ export function describeMapRtt(
   { name, country, cell_degrees, median_ms, low_ms, high_ms, p_failed, basis }: MapRtt,
 ): string {
   const where = cell_degrees === null ? name : `near ${name}, ${country}`;
-  return `${where}: median ${formatMs(median_ms)} ms, 90 % from ${formatMs(low_ms)} to ${
-    formatMs(high_ms)
-  } ms, ` +
+  return `${where}: median ${formatMs(median_ms)}, 90 % in ${formatRange(low_ms, high_ms)}, ` +
     `no reply ${Math.round(100 * p_failed)} %; ${basis}`;
 }
 

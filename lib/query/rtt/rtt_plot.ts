@@ -1,5 +1,5 @@
 /** Plots the density of an RTT distribution on a logarithmic axis, with quantiles marked. @module */
-import { formatMs } from "../../base/text.ts";
+import { threeDigits } from "../../base/text.ts";
 import { histogramChart, renderPicture } from "../../base/report/charts.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 
@@ -24,7 +24,9 @@ export async function plotRttDistribution(
   const domain = [bars[0].lowMs, bars[bars.length - 1].highMs] as const;
   const lines = options.quantiles.toSorted((a, b) => a - b).flatMap((q) => {
     const x = distribution.quantileMs(q);
-    return x < domain[0] || x > domain[1] ? [] : [{ x, label: `${+(q * 100).toFixed(4)} %: ${formatMs(x)}` }];
+    return x < domain[0] || x > domain[1]
+      ? []
+      : [{ x, label: `${+(q * 100).toFixed(4)} %: ${threeDigits(x)}` }];
   });
   const chart = histogramChart({
     bins: bars.map(({ lowMs, highMs, probability }) => ({

@@ -16,7 +16,8 @@ import {
   SearchField,
   TimeField,
 } from "./fields.tsx";
-import { ANY_TIME, formatMs, formatPercent, formatRange, formatTime, periodOf, startTime } from "./texts.ts";
+import { formatMs, formatRange, formatTime } from "../../base/text.ts";
+import { ANY_TIME, formatPercent, periodOf, startTime } from "./texts.ts";
 import { curlGet } from "./saved_files.tsx";
 import uPlot from "uplot";
 import type { PingApi } from "../api/ping_service.ts";

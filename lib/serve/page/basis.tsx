@@ -2,7 +2,7 @@
 import type { BasisJson, BasisKind } from "../../data/addresses/known_addresses.ts";
 import { medianOf } from "../../data/addresses/measured_text.ts";
 import { ScrolledTable } from "./table.tsx";
-import { formatMs } from "./texts.ts";
+import { formatMs } from "../../base/text.ts";
 
 const MEANINGS: Record<BasisKind, string> = {
   measured: "The pair was measured.",

@@ -15,7 +15,8 @@ import {
   TextField,
   TimeField,
 } from "./fields.tsx";
-import { formatPercent, formatRange, formatTime } from "./texts.ts";
+import { formatRange, formatTime } from "../../base/text.ts";
+import { formatPercent } from "./texts.ts";
 import { CsvButton, CurlButton, curlGet } from "./saved_files.tsx";
 import { ScrolledTable } from "./table.tsx";
 import type { Fields } from "./url_state.ts";

@@ -3,7 +3,6 @@ import { withName } from "../../data/addresses/ip_prefix.ts";
 import { Figure, quantileOf } from "./rtt_result.tsx";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { heatNames, mapPoint, type MapView, WORLD, worldMap } from "../../base/report/world_map.ts";
-import { formatCount } from "../../base/text.ts";
 import {
   describeMapRtt,
   HATCHED_TEXT,
@@ -23,7 +22,8 @@ import { moved, showing, viewOf, zoomed, zoomOf } from "./map_view.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { besideField, type PartProps, Question, readTime, SearchField, TimeField } from "./fields.tsx";
 import { ScrolledTable } from "./table.tsx";
-import { formatMs, formatPercent, formatRange, formatTime } from "./texts.ts";
+import { formatCount, formatMs, formatRange, formatTime } from "../../base/text.ts";
+import { formatPercent } from "./texts.ts";
 import { CurlButton, curlGet, saveFile } from "./saved_files.tsx";
 
 /** Places per request, which takes one or two seconds on two cores. Levels are in drawing order. */

@@ -1,11 +1,10 @@
 /** The "About the model" part of the page: what the model is, its training, and its accuracy. @module */
 import { useMemo } from "preact/hooks";
 import type { ModelAnswer } from "../api/schemas.ts";
-import { formatCount } from "../../base/text.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
 import { ScrolledTable } from "./table.tsx";
-import { formatMs } from "./texts.ts";
+import { formatCount, formatMs } from "../../base/text.ts";
 import type { PartProps } from "./fields.tsx";
 
 const CURVE_HEIGHT_PX = 260;

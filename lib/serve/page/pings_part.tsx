@@ -18,7 +18,8 @@ import {
   readTime,
 } from "./fields.tsx";
 import { parsePaste, type Pasted, type PastedPing } from "./paste.ts";
-import { formatMs, formatPValue, formatRange, formatSecond, formatTime } from "./texts.ts";
+import { formatMs, formatRange, formatTime } from "../../base/text.ts";
+import { formatPValue } from "./texts.ts";
 import { CsvButton, curlPost } from "./saved_files.tsx";
 import { ScrolledTable } from "./table.tsx";
 import type { Fields } from "./url_state.ts";
@@ -294,7 +295,7 @@ function planOf(rows: readonly JudgedPing[]): ChartPlan {
     readout: (index) => {
       const { ping } = rows[index];
       const said = describeOdd(rows[index]);
-      return isTimed ? `${formatSecond(ping.time)}: ${said}` : said;
+      return isTimed ? `${formatTime(ping.time)}: ${said}` : said;
     },
     options: (colors) => ({
       tzDate: (timeS) => uPlot.tzDate(new Date(timeS * 1000), "Etc/UTC"),
@@ -438,7 +439,7 @@ function PingTable({ rows }: { rows: readonly JudgedPing[] }) {
         ping.rtt === null ? "no reply" : formatMs(ping.rtt),
         pValue === undefined ? "–" : formatPValue(pValue),
         MARKS[judgement],
-        formatSecond(ping.time),
+        formatTime(ping.time),
         withName(ping.src, names?.src_name),
         withName(ping.dst, names?.dst_name),
       ])}

@@ -2,7 +2,8 @@
 import uPlot from "uplot";
 import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
-import { formatMs, formatPercent, formatRange, formatTime } from "./texts.ts";
+import { formatMs, formatRange, formatTime } from "../../base/text.ts";
+import { formatPercent } from "./texts.ts";
 import { CsvButton, CurlButton } from "./saved_files.tsx";
 import { useMemo } from "preact/hooks";
 import { Table } from "./table.tsx";

@@ -1,25 +1,9 @@
-/** Formats RTTs, probabilities and times for people. @module */
+/** Formats probabilities and the times of questions for people. @module */
 import { faultText } from "../../base/errors.ts";
+import { threeDigits } from "../../base/text.ts";
 import { formatAge } from "../../data/addresses/measured_text.ts";
 import type { ModelAnswer } from "../api/schemas.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
-
-/** Three digits at most, with a unit: `0.42 ms`, `15.3 ms`, `154 ms`, `2.31 s`, `1.2 h`. */
-export function formatMs(rttMs: number): string {
-  if (rttMs < 1000) return `${figures(rttMs)} ms`;
-  const seconds = rttMs / 1000;
-  if (seconds < 60) return `${figures(seconds)} s`;
-  if (seconds < 3600) return `${figures(seconds / 60)} min`;
-  return seconds < 86400 ? `${figures(seconds / 3600)} h` : `${figures(seconds / 86400)} d`;
-}
-
-/** A range of RTTs. A common unit is written once: `149–161 ms`. */
-export function formatRange(lowMs: number, highMs: number): string {
-  const [low, high] = [formatMs(lowMs), formatMs(highMs)];
-  if (low === high) return low;
-  const [number, unit] = low.split(" ");
-  return high.endsWith(` ${unit}`) ? `${number}–${high}` : `${low} – ${high}`;
-}
 
 /** Examples: `31.7 %`, `1.38 %`, `0.002 %`, `< 0.001 %`. */
 export function formatPercent(probability: number): string {
@@ -27,20 +11,13 @@ export function formatPercent(probability: number): string {
   if (percent === 0) return "0 %";
   if (percent < 0.001) return "< 0.001 %";
   if (percent < 1) return `${Number(percent.toPrecision(1))} %`;
-  return percent > 99.9 && percent < 100 ? "> 99.9 %" : `${figures(percent)} %`;
+  return percent > 99.9 && percent < 100 ? "> 99.9 %" : `${threeDigits(percent)} %`;
 }
 
 /** Examples: `0.34`, `0.0021`, `3e-7`. */
 export function formatPValue(p: number): string {
   if (p >= 0.001) return String(Number(p.toPrecision(2)));
   return p === 0 ? "0" : p.toExponential(0);
-}
-
-/** Rounds to three digits, but keeps all digits of the integer part. */
-function figures(value: number): string {
-  if (value >= 99.95) return Math.round(value).toString();
-  if (value >= 9.995) return value.toFixed(1);
-  return value >= 0.0095 ? value.toFixed(2) : String(Number(value.toPrecision(1)));
 }
 
 /** Special values of the time field; others are ISO 8601 in UTC. The default is {@link startTime}. */
@@ -91,16 +68,6 @@ export function questionTimeS(text: string | undefined, nowMs: number): number |
   if (text === ANY_TIME) return null;
   const time = parseTimeUs(text);
   return "fault" in time ? { fault: faultText(time.fault) } : time.timeUs / 1e6;
-}
-
-/** In UTC, for people: `2025-07-01 12:30 UTC`. */
-export function formatTime(timeS: number | null): string {
-  return timeS === null ? "any time" : `${inputTime(timeS).replace("T", " ")} UTC`;
-}
-
-export function formatSecond(timeS: number | null): string {
-  if (timeS === null) return "any time";
-  return `${new Date(timeS * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
 /** The format of a datetime-local input. */

@@ -5,7 +5,7 @@ import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/
 import { exactAnswer, MixtureSums } from "../../../lib/query/rtt/prefix_query.ts";
 import { summaryOf } from "../../../lib/query/questions/rtt.ts";
 import { UserError } from "../../../lib/base/errors.ts";
-import { formatMs } from "../../../lib/base/text.ts";
+import { threeDigits } from "../../../lib/base/text.ts";
 import { plotRttDistribution } from "../../../lib/query/rtt/rtt_plot.ts";
 import { faultOfXml } from "../../base/report/xml.ts";
 
@@ -185,7 +185,7 @@ Deno.test("plotRttDistribution() draws well-formed SVG with pFailed in its title
   const labels = textsOf(svg).filter(({ text }) => /^\d+ %: /.test(text));
   assertEquals(
     labels.map(({ text }) => text),
-    quantiles.map((q) => `${q * 100} %: ${formatMs(distribution.quantileMs(q))}`),
+    quantiles.map((q) => `${q * 100} %: ${threeDigits(distribution.quantileMs(q))}`),
   );
   for (let i = 1; i < labels.length; i++) assert(labels[i].x > labels[i - 1].x);
   assertEquals(await plotRttDistribution(around(100, 0.5), options), svg);

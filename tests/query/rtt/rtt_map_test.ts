@@ -198,7 +198,7 @@ Deno.test("an SVG map is shaded by the median or by the width of the interval", 
   for (
     const text of [
       "Median RTT from AS3320",
-      "<title>near Washington, &quot;D.C.&quot;, US: median 23.5 ms, 90 % from 20.0 to 320 ms, no reply 25 %; estimate</title>",
+      "<title>near Washington, &quot;D.C.&quot;, US: median 23.5 ms, 90 % in 20.0–320 ms, no reply 25 %; estimate</title>",
       "IP geolocation by DB-IP (CC BY 4.0)",
       "Natural Earth",
     ]

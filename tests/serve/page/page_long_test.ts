@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import type { Page } from "playwright-core";
-import { formatMs } from "../../../lib/serve/page/texts.ts";
+import { formatMs } from "../../../lib/base/text.ts";
 import { mapPoint, WORLD } from "../../../lib/base/report/world_map.ts";
 import { packText, parseHash } from "../../../lib/serve/page/url_state.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
@@ -564,7 +564,7 @@ Deno.test({
           const label = await country.getAttribute("aria-label") ?? "";
           assertMatch(
             label,
-            /^[^:]+: median .* ms, 90 % from .* to .* ms, no reply \d+ %; (estimate|guess)$/,
+            /^[^:]+: median .* ms, 90 % in .*–.*, no reply \d+ %; (estimate|guess)$/,
           );
           await country.focus();
           assertEquals(await pointed.innerText(), label);
