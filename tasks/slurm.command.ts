@@ -45,12 +45,7 @@ export const slurmCommand = command({
         value: "D-HH:MM:SS",
       },
     ),
-    memoryGb: option.integer("memory of each job in GB (default: 4, for train and eval 16)", { min: 1 }),
-    cpus: option.integer("processors of each job (default: 2, for train and eval 4)", { min: 1 }),
     gpus: option.integer("GPUs of train and eval (default: 1)", { min: 0 }),
-    shardTasks: option.integer("jobs that share the work of shard (default: 4)", { min: 1 }),
-    rowTasks: option.integer("jobs that share the work of probe-rows (default: 4)", { min: 1 }),
-    setup: option.texts("lines of shell to run first, such as `module load vulkan`", { value: "LINE" }),
     container: option.text("shell words before the program, such as `apptainer exec --nv image.sif`", {
       value: "LINE",
     }),

@@ -34,17 +34,7 @@ const CHAIN: Record<ChainStage, Stage> = {
   "train": trainStage,
   "eval": evalStage,
 };
-const KEYS = [
-  "partition",
-  "account",
-  "time",
-  "memoryGb",
-  "cpus",
-  "gpus",
-  "setup",
-  "container",
-  "program",
-] as const;
+const KEYS = ["partition", "account", "time", "gpus", "container", "program"] as const;
 
 export const slurmStage = defineStage(slurmCommand, async (options, context) => {
   if (options.submit && options.dryRun) {
@@ -54,11 +44,7 @@ export const slurmStage = defineStage(slurmCommand, async (options, context) => 
   }
   const splitBy = splitModes(options.splitBy);
   parseRatios(options.ratios);
-  const given = [
-    ...KEYS.map((key) => [key, options[key]] as const),
-    ["shard.tasks", options.shardTasks] as const,
-    ["probe-rows.tasks", options.rowTasks] as const,
-  ];
+  const given = KEYS.map((key) => [key, options[key]] as const);
   const cluster = loadClusterConfig(options.config, given, options.set);
   await checkInputs(options.input, { verify: false }, context);
   const files = listInputs(options.input, { extensions: [".parquet"], wanted: "a Parquet file" });

@@ -83,7 +83,7 @@ const DEFAULTS: Record<ChainStage, Pick<JobDemands, "memoryGb" | "cpus" | "gpus"
 };
 
 /**
- * @param given Keys set by options; undefined values and empty lists change nothing.
+ * @param given Keys set by options; undefined values change nothing.
  * @param sets `KEY=VALUE` texts, applied last.
  * @throws {ConfigError} If a key is unknown or has an invalid value.
  * @throws {UserError} If the file cannot be read.
@@ -95,8 +95,7 @@ export function loadClusterConfig(
 ): ClusterConfig {
   const raw = file === undefined ? {} : readJsonObject(file, "a cluster's configuration");
   for (const [key, value] of given) {
-    if (value === undefined || Array.isArray(value) && value.length === 0) continue;
-    applySet(raw, `${key}=${JSON.stringify(value)}`);
+    if (value !== undefined) applySet(raw, `${key}=${JSON.stringify(value)}`);
   }
   for (const text of sets) applySet(raw, text);
   return parseConfig(schema, raw);

@@ -126,7 +126,7 @@ Deno.test("slurm rejects invalid options and inputs with a one-line error", asyn
     [2, /config key time: found "soon", expected a time such as/, "--time", "soon"],
     [2, /config key train.gpuz: the key is unknown; did you mean gpus\?/, "--set", "train.gpuz=1"],
     [2, /config key gpus: found "two"/, "--set", "gpus=two"],
-    [2, /config key shard.tasks: found 5000, expected at most 1000/, "--shard-tasks", "5000"],
+    [2, /config key shard.tasks: found 5000, expected at most 1000/, "--set", "shard.tasks=5000"],
     [2, /config key train.args: found --run, which slurm sets itself/, "--set", 'train.args=["--run","x"]'],
     [2, /config key options.0: found "qos", expected an option of sbatch/, "--set", 'options=["qos"]'],
     [2, /option --stepss: .* did you mean steps\?.* \(of train\)/, "--set", 'train.args=["--stepss","9"]'],
