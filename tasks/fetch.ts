@@ -23,8 +23,8 @@ import {
 import { ApiClient, parseBase, readKey } from "../lib/cli/fetch/api_client.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
+import { timeOption } from "./reading.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
-import { parseTimeUs } from "../lib/data/formats/time_text.ts";
 import { formatIndexes } from "../lib/io/files/array_task.ts";
 import { exists, readText } from "../lib/io/files/inputs.ts";
 import type { Manifest } from "../lib/io/files/manifest.ts";
@@ -215,18 +215,12 @@ function clientOf(
 }
 
 function parseSpan({ start, stop }: Pick<Options, "start" | "stop">) {
-  const startS = parseTimeS(start, "start");
-  const stopS = stop === undefined ? Infinity : parseTimeS(stop, "stop");
+  const startS = Math.floor(timeOption("start", start));
+  const stopS = stop === undefined ? Infinity : Math.floor(timeOption("stop", stop));
   if (stopS <= startS) {
     throw new UsageError(`Cannot use --stop ${stop}: expected a time after --start ${start}`);
   }
   return { startS, stopS, identity: { start, stop: stop ?? "open" } };
-}
-
-function parseTimeS(text: string, option: string): number {
-  const time = parseTimeUs(text);
-  if ("fault" in time) throw new UsageError({ action: `use --${option} ${text}`, ...time.fault });
-  return Math.floor(time.timeUs / 1e6);
 }
 
 const PLACES = ["places.csv", "networks.csv"] as const;

@@ -37,7 +37,7 @@ export async function readingOf(options: Options): Promise<ReadingOptions> {
     dst: addressOf("dst", options.dst, addresses),
     noReply: noReply?.split(","),
     addresses,
-    startS: start === undefined ? undefined : startOf(start),
+    startS: start === undefined ? undefined : timeOption("start", start),
     intervalS: interval,
   };
 }
@@ -83,8 +83,9 @@ function addressOf(
   );
 }
 
-function startOf(text: string): number {
+/** Parses a time given as `--name`. @returns Unix seconds. @throws {UsageError} If it is not a time. */
+export function timeOption(name: string, text: string): number {
   const parsed = parseTimeUs(text);
   if ("timeUs" in parsed) return parsed.timeUs / 1e6;
-  throw new UsageError({ action: `use --start ${shortened(text)}`, ...parsed.fault });
+  throw new UsageError({ action: `use --${name} ${shortened(text)}`, ...parsed.fault });
 }

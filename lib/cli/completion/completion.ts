@@ -7,6 +7,7 @@
 import BASH from "./completion.bash" with { type: "text" };
 import FISH from "./completion.fish" with { type: "text" };
 import ZSH from "./completion.zsh" with { type: "text" };
+import { shortened } from "../../base/errors.ts";
 import { type Command, type Group, leavesOf } from "../command.ts";
 import { kebab, type Options } from "../options.ts";
 import * as uses from "../path_uses.ts";
@@ -128,7 +129,7 @@ function optionRows(notation: Notation, commands: readonly Command[], presets: r
 /** What follows each command, each group and the program's name. */
 function commandRows(notation: Notation, commands: Record<string, Command | Group>): string[] {
   const ofList = (list: Record<string, Command | Group>, options: Word[]): WordsOfCommand => ({
-    words: Object.entries(list).map(([name, { summary }]) => [name, shorten(summary)] as const),
+    words: Object.entries(list).map(([name, { summary }]) => [name, beginningOf(summary)] as const),
     kind: "",
     options: [["--help", "print a help text"], ...options],
   });
@@ -149,7 +150,7 @@ function wordsOf({ positionals, options }: Command): WordsOfCommand {
 }
 
 function wordsOfOptions(options: Options): Word[] {
-  return Object.entries(options).map(([name, { help }]) => [`--${kebab(name)}`, shorten(help)]);
+  return Object.entries(options).map(([name, { help }]) => [`--${kebab(name)}`, beginningOf(help)]);
 }
 
 function valuesOf(option: Options[string], presets: readonly string[]): ValuesOfOption {
@@ -172,8 +173,7 @@ function setters(notation: Notation, row: ValuesOfOption | WordsOfCommand): stri
   ];
 }
 
-/** The first line of a help text, shortened to fit beside a word. */
-function shorten(help: string): string {
-  const [line] = help.split("\n");
-  return line.length <= 70 ? line : `${line.slice(0, 69)}…`;
+/** The beginning of a help text's first line, to fit beside a word. */
+function beginningOf(help: string): string {
+  return shortened(help.split("\n")[0], 70);
 }
