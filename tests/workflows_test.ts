@@ -12,13 +12,11 @@ import { TemporaryFolder } from "./io/files/temporary_folder.ts";
 
 interface Step {
   name?: string;
-  uses?: string;
   run?: string;
 }
 
 interface Job {
   steps?: Step[];
-  uses?: string;
   permissions?: Record<string, string>;
 }
 
@@ -70,12 +68,13 @@ Deno.test("the workflows and the Containerfile use only existing tasks and optio
   }
 });
 
-Deno.test("the workflows use GitHub's actions by commit, with minimal permissions", () => {
-  for (const { uses } of [...steps, ...jobs.map(([, job]) => job)]) {
-    if (uses !== undefined) {
-      assertMatch(uses, /^actions\/[a-z-]+@[0-9a-f]{40}$|^\.\/\.github\/workflows\/test\.yml$/);
-    }
-  }
+Deno.test("the workflows use GitHub's actions by commit, named with its version, with minimal permissions", () => {
+  const uses = ["test", "release"].flatMap((name) =>
+    [...read(`.github/workflows/${name}.yml`).matchAll(/\buses: (.*)/g)].map(([, use]) => use)
+  );
+  const pinned = /^actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$|^\.\/\.github\/workflows\/test\.yml$/;
+  for (const use of uses) assertMatch(use, pinned);
+  assertEquals([...new Set(uses)].length, 6, "each action in one version");
   assertEquals([test.permissions, release.permissions], [{ contents: "read" }, {}]);
   const writing = jobs.flatMap(([name, { permissions = {} }]) =>
     Object.entries(permissions).filter(([, access]) => access === "write").map(([of]) => `${name}: ${of}`)
