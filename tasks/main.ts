@@ -9,6 +9,7 @@ import { endProcess, runStageThread, SignalListener } from "../lib/cli/stage_thr
 import { permissionsOf, refuseOutputs } from "../lib/cli/stage_permissions.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { splitEmbedded, versionText } from "../lib/cli/version.ts";
+import { programLicenses } from "../lib/serve/page_files.ts";
 import { moduleOf, STAGES } from "./stages.ts";
 
 function help(): string {
@@ -21,7 +22,7 @@ function help(): string {
     "",
     "Start with: ping-llm demo",
     "STAGE --help has an example and the main options of a stage, with --all all of them.",
-    "--version prints the version, the commit and the engines.",
+    "--version prints the version, the commit and the engines; --licenses, the licences of all packages.",
   ].join("\n");
 }
 
@@ -32,12 +33,13 @@ function help(): string {
  * @returns The text that the arguments ask for, such as help, instead of a stage.
  * @throws {UsageError} If the arguments are wrong.
  */
-function start(
+async function start(
   words: readonly string[],
   { commit, signals }: { commit?: string | undefined; signals: SignalListener },
-): string | undefined {
+): Promise<string | undefined> {
   if (words.length === 0 || words[0] === "--help") return help();
   if (words[0] === "--version") return versionText(commit);
+  if (words[0] === "--licenses") return await programLicenses();
   const { command, rest } = chooseCommand(STAGES, words);
   if ("kinds" in command || rest.includes("--help")) return helpFor(command, rest);
   if (rest.includes("--version")) return versionText(commit);
@@ -52,7 +54,7 @@ if (import.meta.main) {
   const signals = new SignalListener();
   try {
     const { commit, words } = Deno.build.standalone ? splitEmbedded(Deno.args) : { words: Deno.args };
-    const text = start(words, { commit, signals });
+    const text = await start(words, { commit, signals });
     if (text !== undefined) endProcess({ exitCode: 0, text });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -16,6 +16,8 @@ export interface PageBundle {
   readonly hash: string;
   /** Text of each file of the page, by name. */
   readonly files: Readonly<Record<string, string>>;
+  /** The licences of the whole program and its packages; those of the page's own are in its `licenses.txt`. */
+  readonly licenses: string;
 }
 
 /** Loads the bundle, or says what is wrong with it. In a checkout it must match the current sources. */
@@ -43,14 +45,20 @@ export async function loadBundle(): Promise<PageBundle | "missing" | "outdated">
  * @throws {UserError} If the bundle is missing or was made from other sources.
  */
 export async function readPage(action: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
-  const bundle = await loadBundle();
-  if (typeof bundle === "string") {
-    throw new UserError(
-      `Cannot ${action}: the page's bundle is ${bundle}; run deno task bundle`,
-    );
-  }
+  const bundle = await requireBundle(action);
   const encoder = new TextEncoder();
   return new Map(Object.entries(bundle.files).map(([name, text]) => [name, encoder.encode(text)]));
+}
+
+/** The licences of the program. @throws {UserError} If the bundle is missing or was made from other sources. */
+export async function programLicenses(): Promise<string> {
+  return (await requireBundle("print licences")).licenses;
+}
+
+async function requireBundle(action: string): Promise<PageBundle> {
+  const bundle = await loadBundle();
+  if (typeof bundle !== "string") return bundle;
+  throw new UserError(`Cannot ${action}: the page's bundle is ${bundle}; run deno task bundle`);
 }
 
 /** The files of an exported site: all except the description of the HTTP API, which a site does not have. */
@@ -82,6 +90,7 @@ const TYPES: Record<string, string> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   svg: "image/svg+xml",
+  txt: "text/plain; charset=utf-8",
 };
 
 /** The page's files by path, such as `/page.js`. The page is at `/`, the API description at `/docs`. */

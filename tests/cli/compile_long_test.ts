@@ -5,12 +5,13 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { basename, dirname, fromFileUrl, join } from "@std/path";
+import { programLicenses } from "../../lib/serve/page_files.ts";
 import { versionText } from "../../lib/cli/version.ts";
 import { helpOf } from "../../lib/cli/command.ts";
 import { moduleOf, STAGES } from "../../tasks/stages.ts";
 import { stateOf, TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { untilAtWork } from "../until.ts";
-import { outputOf, type ProcessResult, runDeno, runStageProcess, succeeded } from "./process.ts";
+import { outputOf, type ProcessResult, requirePage, runDeno, runStageProcess, succeeded } from "./process.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 const ATLAS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
@@ -103,6 +104,7 @@ interface Made {
 }
 
 async function compileTo(path: string, ...form: string[]): Promise<Made> {
+  requirePage();
   const args = [MAIN, "compile", "--output", path, "--json", ...form];
   const { stdout } = await succeeded(runDeno(["--allow-read", "--allow-write", "--allow-run", ...args]));
   return { path, ...JSON.parse(stdout) };
@@ -127,6 +129,7 @@ Deno.test("compile builds a single file that runs the stages as a checkout does"
 
   await test.step("prints its version and a stage's help", async () => {
     assertEquals(await machine.done(["--version"]), version);
+    assertEquals(await machine.done(["--licenses"]), `${await programLicenses()}\n`);
     assertEquals(await machine.done(["train", "--help"]), `${helpOf(STAGES.train)}\n`);
   });
 

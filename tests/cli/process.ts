@@ -24,8 +24,28 @@ export interface ProcessOptions {
 /** The program's permissions in deno.json. */
 const FILES = ["--allow-read", "--allow-write"];
 
+/** Stages that refuse to run without the page. */
+const WITH_PAGE = ["compile", "export", "serve"];
+let isPageCurrent = false;
+
+/** Makes the page's bundle if it is missing or outdated. Once is enough: tests do not change its sources. */
+export function requirePage(): void {
+  if (isPageCurrent) return;
+  const args = [
+    "task",
+    "--quiet",
+    "--config",
+    fromFileUrl(new URL("../../deno.json", import.meta.url)),
+    "bundle",
+  ];
+  const { success, stderr } = new Deno.Command(Deno.execPath(), { args }).outputSync();
+  assert(success, new TextDecoder().decode(stderr));
+  isPageCurrent = true;
+}
+
 /** Starts `ping-llm ARGS…`. */
 export function spawnStage(args: readonly string[], options: ProcessOptions = {}): Deno.ChildProcess {
+  if (WITH_PAGE.includes(args[0])) requirePage();
   return spawnDeno([...FILES, ...options.flags ?? [], MAIN, ...args], options);
 }
 

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "
 import { fromFileUrl } from "@std/path";
 import { versionText } from "../../lib/cli/version.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { refused, runDeno, runStageProcess, succeeded } from "./process.ts";
+import { refused, requirePage, runDeno, runStageProcess, succeeded } from "./process.ts";
 import { UsageError, UserError } from "../../lib/base/errors.ts";
 import { serverStage } from "../../tasks/serve.ts";
 import { evalStage } from "../../tasks/eval.ts";
@@ -33,6 +33,7 @@ Deno.test("a stage rejects an unknown option with a one-line error and exit code
 
 Deno.test("a stage reports as a one-line error that LD_LIBRARY_PATH keeps it from starting programs", async () => {
   using folder = new TemporaryFolder();
+  requirePage();
   const args = ["compile", "--output", folder.at("program"), "--form", "launcher"];
   const flags = ["--allow-read", "--allow-write", "--allow-run"];
   const { code, stderr } = await runDeno([...flags, MAIN, ...args], { env: { LD_LIBRARY_PATH: "/opt/lib" } });

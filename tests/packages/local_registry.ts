@@ -1,7 +1,7 @@
 /** A package registry on this machine that accepts `deno publish` and answers as jsr.io does. @module */
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
-import { outputOf, type ProcessResult, succeeded } from "../cli/process.ts";
+import { outputOf, type ProcessResult, requirePage, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 const TYPES: Record<string, string> = {
@@ -22,6 +22,7 @@ export class LocalRegistry implements AsyncDisposable {
 
   /** Publishes the package of a folder with the command that people use. */
   static async of(folder: string): Promise<LocalRegistry> {
+    requirePage();
     const registry = new LocalRegistry();
     const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
     Deno.mkdirSync(registry.#folder.at("cache"));

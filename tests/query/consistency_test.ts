@@ -3,6 +3,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
+import { requirePage } from "../cli/process.ts";
 import type { Stage } from "../../lib/cli/stage.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { FAILED_RTT_MS } from "../../lib/data/formats/batch.ts";
@@ -248,6 +249,7 @@ Deno.test("all interfaces of a checkpoint answer from the same distribution", as
       const served = await service.rtt({ ...asked, quantiles });
       agree(saidBy(served), truth, "/v1/rtt");
       assertEquals(served.basis.kind, "measured");
+      requirePage();
       await run(exportStage, ...checkpoint, "--output", at("site"));
       await using server = new StaticServer(at("site"));
       const answer = await askSite(server.at("/site.json"), "rtt", { ...asked, quantiles });

@@ -7,10 +7,10 @@
 import { createHash } from "node:crypto";
 import { arch, platform } from "node:process";
 import { join, toFileUrl } from "@std/path";
-import * as z from "zod";
 import { exists, readText } from "../../io/files/inputs.ts";
 import { hashOfFiles } from "../../io/files/manifest.ts";
 import { UserError } from "../../base/errors.ts";
+import { moduleGraph } from "../../serve/site/licenses.ts";
 import { embedCommit, programCommit } from "../version.ts";
 import type { TarEntry } from "./launcher.ts";
 
@@ -37,15 +37,11 @@ const PACKAGES = "node_modules";
 /** The package of Dawn (see lib/tensor/engine.ts) and its files for this system. */
 const DAWN = `lib/tensor/dawn/${PACKAGES}/webgpu`;
 const DAWN_FILES = [
+  "LICENSE.md",
   "package.json",
   "index.js",
   `dist/${platform}-${platform === "darwin" ? "universal" : arch}/dawn.node`,
 ];
-
-const graphSchema = z.object({
-  modules: z.array(z.object({ npmPackage: z.string().optional() })),
-  npmPackages: z.record(z.string(), z.object({ name: z.string(), dependencies: z.array(z.string()) })),
-});
 
 export function codeFiles({ root, data }: Program): string[] {
   const code = CODE.flatMap((folder) => filesIn(root, folder)).filter((name) => !name.includes(PACKAGES));
@@ -106,16 +102,9 @@ export function dawnFiles({ root }: Pick<Program, "root">): TarEntry[] {
 
 /** The names of the packages that the program imports, directly or indirectly. */
 async function namesOfPackages({ root, main, stages }: Program, signal: AbortSignal): Promise<Set<string>> {
-  const imports = [main, ...stages].map((name) =>
-    `import ${JSON.stringify(toFileUrl(join(root, name)).href)};`
-  );
-  const module = `data:application/typescript,${encodeURIComponent(imports.join(""))}`;
-  const { stdout } = await requireDeno(["info", "--json", module], { cwd: root, signal });
-  const { modules, npmPackages } = graphSchema.parse(JSON.parse(stdout));
-  const reached = new Set(modules.flatMap(({ npmPackage }) => npmPackage ?? []));
-  // Iterating over a set includes elements added meanwhile.
-  for (const id of reached) npmPackages[id].dependencies.forEach((next) => reached.add(next));
-  return new Set([...reached].map((id) => npmPackages[id].name));
+  const modules = [main, ...stages].map((name) => toFileUrl(join(root, name)).href);
+  const run = async (args: readonly string[]) => (await requireDeno(args, { cwd: root, signal })).stdout;
+  return new Set((await moduleGraph(modules, run)).packages.map(({ name }) => name));
 }
 
 /** The package that a file in `node_modules` belongs to. */

@@ -134,7 +134,13 @@ function commandRows(notation: Notation, commands: Record<string, Command | Grou
     options: [["--help", "print a help text"], ...options],
   });
   const rows: [string, WordsOfCommand][] = [
-    ["", ofList(commands, [["--version", "print the version, the commit and the engines"]])],
+    [
+      "",
+      ofList(commands, [
+        ["--version", "print the version, the commit and the engines"],
+        ["--licenses", "print the licences of all packages"],
+      ]),
+    ],
     ...Object.values(commands).flatMap((each): [string, WordsOfCommand][] =>
       "kinds" in each ? [[each.name, ofList(each.kinds, [])]] : []
     ),

@@ -41,6 +41,9 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
               </p>
             )
             : null}
+          <p>
+            <a href="licenses.txt">Licences</a> of this page and what it contains.
+          </p>
         </>
       )}
     </AnswerState>

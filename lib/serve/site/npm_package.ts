@@ -19,8 +19,8 @@ export function npmPackage(
   { version, step, config }: ModelInfo,
   page: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
 ): Map<string, Uint8Array<ArrayBuffer>> {
-  const module = page.get("worker.js");
-  ensure(module, "the page has a worker");
+  const [module, licenses] = ["worker.js", "licenses.txt"].map((name) => page.get(name));
+  ensure(module && licenses, "the page has a worker and licences");
   const { places } = config.model as { places?: { sources: string[] } };
   const credits = placeCredits(places?.sources ?? []).map(({ text, url }) => `- ${text}: ${url}\n`);
   const manifest = {
@@ -43,7 +43,7 @@ export function npmPackage(
   const encoded = Object.entries(texts).map(([name, text]) =>
     [name, new TextEncoder().encode(text)] as const
   );
-  return new Map([["model.js", module], ...encoded]);
+  return new Map([["model.js", module], ["LICENSE", licenses], ...encoded]);
 }
 
 const README = `# ping-llm-model

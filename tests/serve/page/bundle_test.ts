@@ -5,7 +5,7 @@ import { codeFiles } from "../../../lib/cli/compile/program.ts";
 import { readPage } from "../../../lib/serve/page_files.ts";
 import { PROGRAM } from "../../../tasks/compile.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { type ProcessResult, refused, runDeno, succeeded } from "../../cli/process.ts";
+import { type ProcessResult, refused, requirePage, runDeno, succeeded } from "../../cli/process.ts";
 
 const BUNDLE = "lib/serve/page_bundle.json";
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
@@ -49,7 +49,7 @@ Deno.test("serve, export and compile refuse a missing or outdated page, and deno
   await test.step("built, and kept without write permission while its sources are unchanged", async () => {
     await make();
     await refused(main(...asking.serve), 1, checkpoint[1]);
-    assertEquals((await succeeded(run("lib/serve/site/bundle.ts")())).stdout, "");
+    assertEquals((await succeeded(run("lib/serve/site/bundle.ts", "--allow-run")())).stdout, "");
   });
 
   await test.step("outdated: a kernel has changed", async () => {
@@ -72,6 +72,7 @@ Deno.test("serve, export and compile refuse a missing or outdated page, and deno
 });
 
 Deno.test("the page's script does not contain zod, which compiles code against the policy", async () => {
+  requirePage();
   const page = await readPage("test");
   const hasZod = (name: string) => new TextDecoder().decode(page.get(name)).includes("ZodError");
   assertEquals(["page.js", "worker.js"].map(hasZod), [false, true]);

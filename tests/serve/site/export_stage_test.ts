@@ -37,7 +37,7 @@ Deno.test("export writes the page and weights with their size and SHA-256, and a
     assertStringIncludes(await exported(at, "site"), "Wrote ");
     const names = [...Deno.readDirSync(at("site"))].map(({ name }) => name).sort();
     // A site has no HTTP API and therefore no description of it.
-    const page = ["icon.svg", "index.html", "page.css", "page.js", "worker.js"];
+    const page = ["icon.svg", "index.html", "licenses.txt", "page.css", "page.js", "worker.js"];
     const data = ["manifest.json", "model.safetensors", "site.json", "training_data.safetensors"];
     assertEquals(names, [...data, ...page].sort());
     const meta = '<meta name="ping-llm-site" content="site.json">';

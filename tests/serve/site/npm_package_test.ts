@@ -23,7 +23,9 @@ Deno.test("export --form npm writes a package that answers another project as qu
     writePool(directory, poolOfMesh(), state.files.model.sha256);
     const { program, check } = await exportPackage(at("run"), at("package"));
     assertEquals([...Deno.readDirSync(at("package"))].map(({ name }) => name).sort(), [
-      ..."README.md index.d.ts index.js manifest.json model.js model.safetensors package.json".split(" "),
+      ..."LICENSE README.md index.d.ts index.js manifest.json model.js model.safetensors package.json".split(
+        " ",
+      ),
       "site.json",
       "training_data.safetensors",
     ]);
