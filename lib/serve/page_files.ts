@@ -22,13 +22,8 @@ export interface PageBundle {
 
 /** Loads the bundle, or says what is wrong with it. In a checkout it must match the current sources. */
 export async function loadBundle(): Promise<PageBundle | "missing" | "outdated"> {
-  let bundle: PageBundle;
-  try {
-    // Imported, because a program from a registry has no files next to it.
-    bundle = (await import("./page_bundle.json", { with: { type: "json" } })).default as PageBundle;
-  } catch { // The file is missing or truncated.
-    return "missing";
-  }
+  const bundle = await importBundle();
+  if (bundle === "missing") return bundle;
   // Packages and executables contain the bundle but not all of its sources.
   if (ROOT.protocol !== "file:" || Deno.build.standalone) return bundle;
   const root = fromFileUrl(ROOT);
@@ -38,6 +33,29 @@ export async function loadBundle(): Promise<PageBundle | "missing" | "outdated">
   return isCurrent ? bundle : "outdated";
 }
 
+async function importBundle(): Promise<PageBundle | "missing"> {
+  try {
+    // Imported, because a program from a registry has no files next to it.
+    return (await import("./page_bundle.json", { with: { type: "json" } })).default as PageBundle;
+  } catch { // The file is missing or truncated.
+    return "missing";
+  }
+}
+
+function requireBundle(found: PageBundle | "missing" | "outdated", action: string): PageBundle {
+  if (typeof found !== "string") return found;
+  throw new UserError(`Cannot ${action}: the page's bundle is ${found}; run deno task bundle`);
+}
+
+/**
+ * The licences of the program, which needs no permission to read files.
+ *
+ * @throws {UserError} If the bundle is missing.
+ */
+export async function programLicenses(): Promise<string> {
+  return requireBundle(await importBundle(), "print licences").licenses;
+}
+
 /**
  * Reads the page: the bytes of each file by name.
  *
@@ -45,20 +63,9 @@ export async function loadBundle(): Promise<PageBundle | "missing" | "outdated">
  * @throws {UserError} If the bundle is missing or was made from other sources.
  */
 export async function readPage(action: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
-  const bundle = await requireBundle(action);
+  const bundle = requireBundle(await loadBundle(), action);
   const encoder = new TextEncoder();
   return new Map(Object.entries(bundle.files).map(([name, text]) => [name, encoder.encode(text)]));
-}
-
-/** The licences of the program. @throws {UserError} If the bundle is missing or was made from other sources. */
-export async function programLicenses(): Promise<string> {
-  return (await requireBundle("print licences")).licenses;
-}
-
-async function requireBundle(action: string): Promise<PageBundle> {
-  const bundle = await loadBundle();
-  if (typeof bundle !== "string") return bundle;
-  throw new UserError(`Cannot ${action}: the page's bundle is ${bundle}; run deno task bundle`);
 }
 
 /** The files of an exported site: all except the description of the HTTP API, which a site does not have. */
