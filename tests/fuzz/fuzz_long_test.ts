@@ -1,6 +1,5 @@
 /** A small part of `deno task fuzz` with a fixed seed, for every test run. */
-import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
-import { RandomStream } from "../../lib/base/random.ts";
+import { assert, assertEquals } from "@std/assert";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import {
   canEqualProcessNumbers,
@@ -10,8 +9,7 @@ import {
   runTwoAtOnce,
 } from "./trials.ts";
 import { FORMATS } from "./formats.ts";
-import { mutate } from "./mutate.ts";
-import { BOUNDS, type Bounds, fuzzFormat } from "./supervise.ts";
+import { fuzzFormat } from "./supervise.ts";
 
 const NUM_FILES = 60;
 
@@ -35,45 +33,6 @@ Deno.test("checkpoints with forged numbers are rejected with a one-line error or
   assertEquals(faults, []);
   assertEquals(numCases, NUM_FILES);
   assert(counts.error >= NUM_FILES / 4 && counts.read > 0, JSON.stringify(counts));
-});
-
-/** The faults of two cases that run this code. */
-async function faultsOf(code: string, bounds: Bounds): Promise<string[]> {
-  using folder = new TemporaryFolder();
-  const worker = folder.at("worker.ts");
-  Deno.writeTextFileSync(worker, `console.log(JSON.stringify({ index: Number(Deno.args[2]) }));${code}`);
-  const options = { seed: 0, from: 3, count: 2, folder: folder.path, bounds, worker };
-  const { faults } = await fuzzFormat("json", options);
-  assertEquals(faults.map(({ index }) => index), [3, 4]);
-  return faults.map(({ message }) => message);
-}
-
-Deno.test("fuzzFormat() stops a reader that takes too long, and continues", async () => {
-  const hanging = await faultsOf("while (true);", { seconds: 0.5, memoryBytes: 4e9 });
-  assertEquals(hanging, new Array(2).fill("it hangs: no end after 0.5 s"));
-  const broken = await faultsOf("Deno.exit(3);", BOUNDS);
-  assertEquals(broken, new Array(2).fill("the process ended with 3: "));
-});
-
-Deno.test("fuzzFormat() stops a reader that uses too much memory, and continues", {
-  ignore: Deno.build.os !== "linux",
-}, async () => {
-  const greedy = "const all = []; while (all.length < 150) all.push(new Uint8Array(1e7).fill(1));";
-  const large = await faultsOf(greedy, { ...BOUNDS, memoryBytes: 1e9 });
-  for (const message of large) assertStringIncludes(message, "Array buffer allocation failed");
-});
-
-Deno.test("mutate() changes a file, reproducibly for a stream", () => {
-  const bytes = Uint8Array.from({ length: 3000 }, (_, i) => i);
-  const seen = new Set<string>();
-  for (let i = 0; i < 200; i++) {
-    const first = mutate(bytes, new RandomStream(1, "mutate", i));
-    assertNotEquals(first.bytes, bytes);
-    assertEquals(mutate(bytes, new RandomStream(1, "mutate", i)), first);
-    first.name.split("+").forEach((name) => seen.add(name));
-  }
-  assertEquals(seen.size, 8);
-  assertEquals(bytes[2999], 2999 & 255);
 });
 
 Deno.test("trials of stages find no fault (two at once, signals, broken copies, hostile options)", async (t) => {

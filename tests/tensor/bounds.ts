@@ -25,7 +25,7 @@ type Types = ReadonlyMap<string, string>;
  * @param placeOf The number of an array in the source, from 1.
  * @throws {AssertionError} If an array is used in a way that cannot be checked.
  */
-export function withBoundsChecks(source: string, placeOf: (array: string) => number): string {
+function withBoundsChecks(source: string, placeOf: (array: string) => number): string {
   const code = withoutComments(source);
   const parts = code.split(/^(?=\w|@)/m);
   const typesIn = (start: RegExp) => typesOf(parts.filter((part) => start.test(part)).join(""));

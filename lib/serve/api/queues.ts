@@ -216,7 +216,7 @@ export class RttBatcher {
  * A queue with one lane per waiting caller. Lanes take turns: a caller with thousands of lines delays a
  * single question by at most one item per caller.
  */
-export class FairQueue<T> {
+class FairQueue<T> {
   /** In the order of their next turns; no lane is empty. */
   readonly #lanes = new Map<object, T[]>();
   #length = 0;

@@ -1,7 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import {
   type Context,
-  cutContext,
   DEFAULT_SAMPLING,
   MAX_MEASUREMENT_TOKENS,
   numContextsOfRow,
@@ -14,7 +13,7 @@ import { lowerBound } from "../../../lib/base/collections.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { rttHistoryOf } from "../../../lib/data/tokens/rtt_history.ts";
-import { decodeTokens, prefixLengths, QUERY_ORDER, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
+import { decodeTokens, QUERY_ORDER, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 
 const ROOM = 1025;
@@ -176,21 +175,6 @@ Deno.test("sampleContext() uses as many measurements of its window as fit", () =
   }
   // Windows with at least 64 measurements: 1 - ln 64 / ln 5000 = 51 %, minus 5 deviations.
   assert(numFull / 200 > 0.51 - 5 * Math.sqrt(0.25 / 200), `${numFull}`);
-});
-
-Deno.test("prefixLengths() and cutContext() count the tokens that are written", () => {
-  const from = row(30);
-  for (let draw = 0; draw < 60; draw++) {
-    const context = sample(from, draw);
-    const lengths = prefixLengths(context.measurements);
-    assertEquals(lengths[context.measurements.length], context.numTokens);
-    const numFirst = 1 + draw % (context.measurements.length - 1);
-    const [head, tail] = cutContext(context, numFirst);
-    assertEquals(head.numTokens, lengths[numFirst]);
-    assertEquals([...head.measurements, ...tail.measurements], context.measurements);
-    assertEquals(decodeTokens(encode(head)).length, numFirst);
-    assertEquals(decodeTokens(encode(tail)).map((m) => m.timeS), tail.measurements.map((m) => m.timeS));
-  }
 });
 
 Deno.test("sampleContext() with fewDestinationsShare draws any one destination half the time, and seldom many", () => {

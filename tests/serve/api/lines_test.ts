@@ -1,7 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import fc from "fast-check";
 import { streamOf, withService } from "./tiny_service.ts";
-import { inOrder, measurementLines, type MeasurementLinesOptions } from "../../../lib/serve/api/lines.ts";
+import { measurementLines, type MeasurementLinesOptions } from "../../../lib/serve/api/lines.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
@@ -13,74 +12,6 @@ import { scoreFile } from "../../../lib/query/files/score_file.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
-
-/** Resolves after some turns of the event loop. */
-async function after<T>(numTurns: number, value: T): Promise<T> {
-  for (let i = 0; i < numTurns; i++) await new Promise((resolve) => setTimeout(resolve, 0));
-  return value;
-}
-
-Deno.test("inOrder() yields results in order, and reads a bounded number of items ahead", () =>
-  fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.nat(3), { maxLength: 12 }),
-      fc.integer({ min: 1, max: 5 }),
-      async (turns, most) => {
-        let numPulled = 0;
-        let numRunning = 0;
-        let mostRunning = 0;
-        const work = async (number: number) => {
-          mostRunning = Math.max(mostRunning, ++numRunning);
-          const value = await after(turns[number], number);
-          numRunning--;
-          return value;
-        };
-        const results: number[] = [];
-        for await (const each of inOrder(streamOf(turns.keys(), () => numPulled++), work, most)) {
-          results.push(each);
-          assert(numPulled - results.length <= most);
-        }
-        assertEquals(results, [...turns.keys()]);
-        assert(mostRunning <= most);
-      },
-    ),
-    { numRuns: 30 },
-  ));
-
-Deno.test("inOrder() yields results while it waits for the next item", async () => {
-  const stalled = async function* () {
-    yield 1;
-    yield 2;
-    await new Promise(() => {});
-  };
-  const results = inOrder(stalled(), (item) => Promise.resolve(item), 10);
-  assertEquals([(await results.next()).value, (await results.next()).value], [1, 2]);
-  // The third result needs an item that never arrives, so it stays pending.
-  const third = results.next();
-  void results.return(undefined);
-  const ended = await Promise.race([third, after(20, "still waiting")]);
-  assertEquals(ended, "still waiting");
-});
-
-Deno.test("inOrder() closes its source when its consumer stops or an item fails", async () => {
-  const ends: string[] = [];
-  const source = async function* (name: string) {
-    try {
-      for (let i = 0;; i++) yield await Promise.resolve(i);
-    } finally {
-      ends.push(name);
-    }
-  };
-  for await (const _ of inOrder(source("taker"), (item) => Promise.resolve(item), 3)) break;
-  const failing = inOrder(
-    source("item"),
-    (item) => item === 4 ? Promise.reject(new Error("four")) : after(1, item),
-    3,
-  );
-  await assertRejects(() => Array.fromAsync(failing), Error, "four");
-  await after(3, 0);
-  assertEquals(ends, ["taker", "item"]);
-});
 
 function lineOf(dst: number, time: number | null, rtt: number | null = 10 + dst) {
   return {

@@ -1,12 +1,6 @@
 import { assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { problemOf } from "../../../lib/serve/api/api_error.ts";
-import {
-  type BatchOptions,
-  FairQueue,
-  LongWork,
-  RttBatcher,
-  SizeGate,
-} from "../../../lib/serve/api/queues.ts";
+import { type BatchOptions, LongWork, RttBatcher, SizeGate } from "../../../lib/serve/api/queues.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import type { RttQuery } from "../../../lib/query/query_tokens.ts";
@@ -15,7 +9,6 @@ import { parseAddressQuestion } from "../../../lib/query/rtt/rtt_question.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
 import { SimulatedTime } from "../../simulated_time.ts";
 import { until } from "../../until.ts";
-import fc from "fast-check";
 
 function queryOf(number: number): RttQuery {
   return parseAddressQuestion({
@@ -206,39 +199,6 @@ Deno.test("a faulty question fails alone, and a GPU error fails only its batch",
     isBroken = false;
     await batcher.ask(queryOf(0), keep);
   }, 3));
-
-Deno.test("FairQueue returns each item once, in its lane's order", () => {
-  const action = fc.oneof(
-    fc.record({ push: fc.nat(3) }),
-    fc.record({ remove: fc.nat(40) }),
-    fc.constant({ take: true } as const),
-  );
-  fc.assert(fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
-    const queue = new FairQueue<number>();
-    const lanes = [{}, {}, {}, {}];
-    const waiting = new Map<number, number>();
-    let next = 0;
-    for (const each of actions) {
-      if ("push" in each) {
-        waiting.set(next, each.push);
-        queue.push(next++, lanes[each.push]);
-      } else if ("remove" in each) {
-        queue.remove(each.remove, lanes[waiting.get(each.remove) ?? 0]);
-        waiting.delete(each.remove);
-      } else {
-        const taken = queue.take();
-        if (taken === undefined) assertEquals(waiting.size, 0);
-        else {
-          const lane = waiting.get(taken);
-          const first = [...waiting].find(([, other]) => other === lane);
-          assertEquals(first, [taken, lane]);
-          waiting.delete(taken);
-        }
-      }
-      assertEquals([queue.length, queue.numLanes], [waiting.size, new Set(waiting.values()).size]);
-    }
-  }));
-});
 
 Deno.test("LongWork runs one piece at a time, with callers in turn, even after a failure", async () => {
   const work = new LongWork();
