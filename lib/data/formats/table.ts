@@ -34,7 +34,7 @@ import {
 } from "./format.ts";
 
 /** Units of numbers in time columns, by the keys of `--columns`. */
-export const TIME_UNITS: Record<string, TimeUnit> = {
+const TIME_UNITS: Record<string, TimeUnit> = {
   time: "seconds",
   time_ms: "milliseconds",
   time_us: "microseconds",
