@@ -19,9 +19,9 @@ export interface EmptySplit extends PlannedSplit {
 }
 
 export interface SplitResult extends EmptySplit {
-  /** The folder of its own report and page, within that of this report. */
+  /** Folder of the split's own report and page, relative to that of this report. */
   folder: string;
-  /** The summary of its report: the model beside the best simple method. */
+  /** Summary of the split's report: the model against the best baseline. */
   answers: EvalAnswer[];
 }
 

@@ -2,11 +2,11 @@
  * The cases of an evaluation: held-out measurements, each with the earlier measurements that may be known.
  * All sections ask the model about them.
  *
- * Each case gets one of the context sizes (0, 1, 2, 5, 10, 20), in rotation, or each of them: that many
- * earlier measurements of its source, those of the same pair first, the newest first. `score` starts its
- * contexts by the same rule. Whatever the context, the model sees the newest RTTs of the pair that may be
- * known, as the baselines do. With the history `all` every earlier measurement of the source may be known,
- * with `train` only the training set; that is the default if pairs or addresses are to be unseen.
+ * Each case gets one of the context sizes (0, 1, 2, 5, 10, 20), in rotation, or every size: that many earlier
+ * measurements of its source, those of the same pair first, the newest first. `score` starts its contexts by
+ * the same rule. Regardless of the context, the model sees the pair's newest RTTs that may be known, as the
+ * baselines do. With the history `all` every earlier measurement of the source may be known, with `train`
+ * only the training set, which is the default if pairs or addresses must be unseen.
  *
  * @module
  */
@@ -44,7 +44,7 @@ class CaseHistory {
    */
   constructor(readonly beforeUs: number, readonly maxContext: number) {}
 
-  /** Adds what is needed from a probe row of the case's source. @param pair The case's addresses. */
+  /** Adds the needed measurements of a row of the case's source. @param pair The case's addresses. */
   add(measurements: RowMeasurements, pair: { srcAddr: string; dstAddr: string }): void {
     const { eventTimeUs, rttMs } = measurements.row;
     const isLater = (place: number) => eventTimeUs[place] >= this.beforeUs;
@@ -84,7 +84,7 @@ function inOrder(measurements: Timed[]): Timed[] {
   return measurements.sort((a, b) => a.timeUs - b.timeUs || a.order - b.order);
 }
 
-/** The last `count` of the indexes 0..length - 1 that are wanted. Tests each from the last one down. */
+/** Returns the last `count` wanted indexes below `length`, testing each from the last one down. */
 function newestPlaces(length: number, count: number, isWanted: (place: number) => boolean): number[] {
   const found: number[] = [];
   for (let place = length - 1; place >= 0 && found.length < count; place--) {
@@ -108,15 +108,15 @@ export interface EvalCase {
    */
   history: readonly TokenMeasurement[];
   /**
-   * The newest RTTs of the pair that may be used, oldest first, whatever the context size. By default the
-   * model uses those it remembers.
+   * The newest RTTs of the pair that may be used, oldest first, regardless of the context size (default:
+   * those that the model remembers).
    */
   recent?: readonly TokenMeasurement[];
 }
 
 interface CaseOptions {
   count: number;
-  /** The largest context of any part of the evaluation. */
+  /** The largest context of any section. */
   maxContext: number;
   seed: number;
   /** Counts the probe rows read. */

@@ -1,6 +1,6 @@
 /**
- * The probe rows of an evaluation: those that are predicted, those the model was trained on, and which of
- * them may be known when a measurement is predicted.
+ * The probe rows of an evaluation: those to predict, those the model was trained on, and those that may be
+ * known when a measurement is predicted.
  *
  * @module
  */
@@ -25,7 +25,7 @@ const UNSEEN_PAIRS: readonly SplitMode[] = ["pair", "destination", "node"];
 
 export interface EvalRows {
   readonly heldOut: ProbeRowSource;
-  /** What the model and the baselines are trained on. */
+  /** Rows that the model and the baselines are trained on. */
   readonly training: ProbeRowSource;
   /** Rows of other splits, which may be known with history `all`. */
   readonly others: readonly ProbeRowSource[];
@@ -35,7 +35,7 @@ export interface EvalRows {
 }
 
 export interface OpenEvalRows extends EvalRows, Disposable {
-  /** How the predicted rows were held out; undefined if no manifest says so. */
+  /** How the predicted rows were held out; undefined if no manifest records it. */
   readonly splitBy: SplitMode | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface EvalRowsOptions {
   onCorrupt?: "error" | "skip" | undefined;
   /** By default `train` if the rows were split by pair, destination or node, else `all`. */
   history?: HistoryMode | undefined;
-  /** Leaves splits closed that are neither predicted nor trained on (false). */
+  /** Does not open splits that are neither predicted nor trained on (false). */
   withoutOthers?: boolean;
 }
 
@@ -58,8 +58,8 @@ export interface EvalRowsOptions {
  * Opens the probe rows of an evaluation.
  *
  * @param dataDir Probe rows with the split to predict.
- * @throws {UserError} If there are no such rows, if the folders identify sources differently, or if neither a
- *   manifest says how the rows were split nor a history is given.
+ * @throws {UserError} If there are no such rows, if the folders identify sources differently, or if no
+ *   history is given and no manifest records how the rows were split.
  */
 export async function openEvalRows(dataDir: string, options: EvalRowsOptions): Promise<OpenEvalRows> {
   const { split, trainDir = dataDir, onCorrupt = "error" } = options;
@@ -69,7 +69,7 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
   if (!splitBy && !options.history) {
     const modes = SPLIT_MODES.join(" | ");
     throw new UserError(
-      `Cannot choose the history of ${dataDir}: no manifest says how it was split (${modes}); choose ` +
+      `Cannot choose the history of ${dataDir}: no manifest records how it was split (${modes}); choose ` +
         "--history train (as for pairs) or --history all",
     );
   }
@@ -120,7 +120,7 @@ function requireSameSources(dataDir: string, trainDir: string): void {
   const ofTrain = groupByOf(trainDir);
   if (ofData === ofTrain || ofData === undefined || ofTrain === undefined) return;
   throw new UserError(
-    `Cannot use ${trainDir} as the training of ${dataDir}: one is grouped by ${ofTrain}, the other by ${ofData}, ` +
+    `Cannot use ${trainDir} to train for ${dataDir}: found rows grouped by ${ofTrain} and by ${ofData}, ` +
       "expected the same; recreate one with probe-rows --group-by",
   );
 }

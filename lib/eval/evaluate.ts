@@ -1,5 +1,5 @@
 /**
- * The whole evaluation of a model on held-out measurements, as `eval` runs it, and the folder of its reports.
+ * The evaluation of a model on held-out measurements, as `eval` runs it, and the folder of its reports.
  *
  * @module
  */
@@ -37,21 +37,17 @@ import { fingerprint, listInputs, readText } from "../io/files/inputs.ts";
 import { Output } from "../io/files/output.ts";
 import { evalPage } from "./page/eval_page.ts";
 
-/**
- * Training measurements that baselines learn from, and as many held-out ones (0.5 GB). Larger sets are
- * sampled.
- */
+/** Limit of training measurements, and of held-out ones, for baselines (0.5 GB). Larger sets are sampled. */
 const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 
-/** One context for the bits of tokens per this many measurements, and the most contexts. */
+/** Measurements per context in the bits section, and the maximum number of contexts. */
 const MEASUREMENTS_PER_CONTEXT = 8;
 const MAX_CONTEXTS = 256;
 /**
- * Measurements of the validation split that correct distributions: enough to know the ends of 90 % intervals
- * to 0.7 %.
+ * Measurements of the validation split for calibration: enough to know the ends of 90 % intervals to 0.7 %.
  */
 const MAX_CALIBRATION_MEASUREMENTS = 1000;
-/** Measurements that are compared with the truth, spread evenly. */
+/** Maximum number of measurements compared with the truth, evenly spread. */
 const MAX_TRUTH_CASES = 2000;
 
 export interface EvaluateOptions {
@@ -74,8 +70,7 @@ export interface EvaluateOptions {
   /** Evaluates the network alone, without the checkpoint's pool (false). */
   noPool?: boolean | undefined;
   /**
-   * Files that say where addresses are, for baselines and tables; by default the checkpoint's places, if it
-   * has any.
+   * Files with the places of addresses, for baselines and tables (default: the checkpoint's places, if any).
    */
   geo?: readonly string[] | undefined;
   /** Names of the baselines; those that need places are left out if there are none. */
@@ -91,7 +86,7 @@ interface EvaluateHooks extends StageHooks {
 }
 
 /**
- * Evaluates a model. Models of vocabulary v1 are evaluated by their bits only.
+ * Evaluates a model. For models of vocabulary v1 only bits are evaluated.
  *
  * @param hooks Progress by section, the signal to stop, and threads, on which the report does not depend.
  * @throws {UserError} If the checkpoint or the rows cannot be used.
@@ -112,7 +107,7 @@ export async function evaluate(options: EvaluateOptions, hooks: EvaluateHooks = 
   });
   if (cases.length === 0) {
     throw new UserError(
-      `Cannot evaluate on ${options.dataDir}: its ${options.split} split has no measurements, expected some; ` +
+      `Cannot evaluate on ${options.dataDir}: its ${options.split} split has no measurements; ` +
         "choose another --split, or split the measurements by row or time (--split-by)",
     );
   }
@@ -145,7 +140,7 @@ async function computeSections(
   const baselineOptions = { seed, maxMeasurements: MAX_BASELINE_MEASUREMENTS };
   const makeBaselines = () => chosenBaselines(options.baselines, seed, placeOf);
   const hasThread = (hooks.numThreads ?? 1) > 1 && model.config.vocabulary === "v2";
-  // The manifests were checked already; the thread reads them again.
+  // The manifests are already checked; the thread reads them again.
   const job = { ...options, ...baselineOptions, names: options.baselines, checked: undefined };
   using thread = hasThread ? forecastInThread([...cases, ...candidates], job, hooks.signal) : undefined;
   const during = (phase: string) => ({ onProgress: phaseOf(hooks, phase), signal: hooks.signal });

@@ -8,7 +8,7 @@ import { PLACE_BASELINES, standardBaselines } from "./baselines/standard.ts";
 import { evaluate } from "./evaluate.ts";
 import { answersOf, type EvalAnswer, summaryLines } from "./page/summary.ts";
 
-/** What {@link evaluateModel} evaluates. */
+/** Model, rows and settings of {@link evaluateModel}. */
 export interface ModelEvaluation {
   /** A run directory or one of its checkpoints. */
   checkpoint: string;
@@ -17,8 +17,7 @@ export interface ModelEvaluation {
   /** The split to predict ("test"). */
   split?: "test" | "val";
   /**
-   * Earlier measurements that may be known: all, or only the training set (by default as the rows were
-   * split).
+   * Earlier measurements that may be known: all, or only the training set (default: as the rows were split).
    */
   history?: "all" | "train";
   /** Measurements to predict, drawn at random (2,000). */
@@ -35,12 +34,12 @@ export interface ModelEvaluation {
 export interface EvalSummary {
   /** The lines that `eval` prints. */
   lines: string[];
-  /** The model and the best simple method for at most five questions, the most important first. */
+  /** The model against the best baseline on at most five questions, the most important first. */
   answers: EvalAnswer[];
 }
 
 /**
- * Predicts held-out measurements with a model and with simple methods, as `eval` does.
+ * Predicts held-out measurements with a model and with baselines, as `eval` does.
  *
  * @throws {UserError} If the checkpoint or the rows cannot be used.
  */

@@ -1,5 +1,5 @@
 /**
- * Fits a checkpoint's pool: remembers what its training data say about pairs and addresses, and chooses the
+ * Fits a checkpoint's pool: builds tables of the pairs and addresses in its training data, and chooses the
  * weights of the model and of the simple forecasts on measurements of validation splits.
  *
  * @module
@@ -40,8 +40,7 @@ import { forecastRtts } from "./sections/rtt_forecasts.ts";
 /** Context sizes of the questions, in rotation. */
 const CONTEXTS = [0, 1, 2, 5, 10, 20];
 /**
- * Probability that may be spread over unlikely codes instead of being asked for; the measured code's is
- * exact.
+ * Probability that may be spread over unlikely codes instead of being computed; the measured code's is exact.
  */
 const MAX_SPREAD_MASS = 0.05;
 /** Cases whose queries are in memory at a time. */
@@ -58,18 +57,15 @@ export interface FitPoolOptions {
   readonly checked?: CheckedOutputs | undefined;
   /** What to do about damaged chunks (error). */
   readonly onCorrupt?: "error" | "skip" | undefined;
-  /** How many measurements may choose the weights. */
+  /** Maximum number of measurements that the weights are chosen on. */
   readonly maxMeasurements: number;
   readonly seed: number;
 }
 
 export interface FittedPool {
-  /**
-   * Questions that chose the weights: validation measurements as they are, and with unknown addresses as
-   * endpoints.
-   */
+  /** Questions for choosing the weights: validation measurements as they are, and with unknown addresses. */
   readonly numMeasurements: number;
-  /** Mean -log2 P(code | a reply) of these, by the model and by the pool. */
+  /** Mean -log2 P(code | a reply) over these questions, by the model and by the pool. */
   readonly modelBits: number;
   readonly poolBits: number;
 }
@@ -77,7 +73,8 @@ export interface FittedPool {
 /**
  * Fits the pool of a checkpoint and writes it into its folder.
  *
- * @returns Undefined if it has a pool already, its vocabulary is v1, or there is nothing to fit to.
+ * @returns Undefined if the checkpoint already has a pool, its vocabulary is v1, or there is nothing to fit
+ *   to.
  * @throws {UserError} If the checkpoint or the rows cannot be used, or the checkpoint is adapted.
  */
 export async function fitPoolOf(
@@ -134,8 +131,8 @@ export async function fitPoolOf(
 }
 
 /**
- * How good the answers of a checkpoint, with its pool if it has one, are on validation splits: the mean
- * continuous ranked probability score, ms, by what a split holds out, such as `pair`.
+ * Scores a checkpoint, with its pool if it has one, on validation splits: the mean continuous ranked
+ * probability score in ms, by what a split holds out, such as `pair`.
  */
 export async function validationErrors(
   options: FitPoolOptions,
@@ -173,7 +170,7 @@ async function* validationSplits(
       checked,
       onCorrupt,
       history: mode ? undefined : "all",
-      // The test split is not looked at.
+      // The test split must not be read.
       withoutOthers: true,
     });
     const count = Math.ceil(maxMeasurements / dirs.length);
@@ -182,10 +179,9 @@ async function* validationSplits(
   }
 }
 
-/** Training measurements to remember. Of larger sets every n-th row is used. */
+/** Maximum number of training measurements to remember. Larger sets are reduced to every n-th row. */
 const MAX_REMEMBERED = 20_000_000;
 
-/** Builds the tables of pairs and addresses in the training data. */
 async function rememberedOf(
   rows: ProbeRowSource,
   { placeOf, seed }: { placeOf: PlaceOf; seed: number },
@@ -219,7 +215,7 @@ interface Asked {
   readonly query: RttQuery;
   /** null: no reply. */
   readonly rttCode: number | null;
-  /** What was measured, if an unknown address replaces an endpoint. */
+  /** The original measurement, if an unknown address replaces an endpoint. */
   readonly hidden?: EvalCase["measurement"];
   /** The fold of the replaced endpoint (the source, if both are replaced). */
   readonly fold?: Fold;
@@ -228,15 +224,12 @@ interface Asked {
 }
 
 /**
- * Weight of all questions about one subject, at most: what holds for one unknown address need not hold for
- * others.
+ * Largest total weight of the questions about one subject: what holds for one unknown address need not hold
+ * for others.
  */
 const MAX_OF_SUBJECT = 4;
 
-/**
- * Half of the questions are asked as people ask them: with the RTTs that the checkpoint remembers of the
- * pair.
- */
+/** Asks half of the questions as users do: with the RTTs of the pair that the checkpoint remembers. */
 function asMeasured(drawn: readonly EvalCase[], known: KnownAddresses): Asked[] {
   return withContexts(drawn.length, { contexts: CONTEXTS }).map(({ index, context }) => {
     const { recent, ...query } = queryOf(drawn[index], context);
@@ -261,8 +254,8 @@ const NO_PLACE = 4;
 
 /**
  * The same measurements with another address as source, destination or both. It shares as long a prefix with
- * known addresses as the replaced one shares with others. Its location is the same, without a region or an AS
- * that no other known address has. So it stands for an address never seen.
+ * known addresses as the replaced one shares with others, and has the same location, without a region or an
+ * AS that no other known address has. So it represents an address never seen.
  *
  * @returns Also a checkpoint that contains the places of these addresses.
  */

@@ -1,5 +1,5 @@
 /**
- * The result of an evaluation as one JSON object: `report.json`, from which `report.html` is drawn.
+ * The result of an evaluation as one JSON object: `report.json`, which `report.html` is drawn from.
  *
  * Each part of an evaluation is a section, defined next to the code that computes it. Sections that were not
  * computed are absent.
@@ -17,7 +17,6 @@ import type { RankingSection } from "./sections/ranking_section.ts";
 import type { RttSection } from "./sections/rtt_section.ts";
 import type { TruthSection } from "./sections/truth_section.ts";
 
-/** The evaluated model and data, and the settings. */
 export interface EvalRun {
   version: string;
   /** The checkpoint as the user named it, and its optimizer steps. */
@@ -49,7 +48,6 @@ export interface EvalRun {
   /** Context sizes, and whether each measurement was predicted with every one. */
   contexts: number[];
   isEveryContext: boolean;
-  /** The GPU or software driver. */
   adapter: string;
   /** The WebGPU implementation. */
   engine: EngineName;
@@ -65,15 +63,12 @@ export interface EvalReport {
   adapted?: AdaptSection;
   /** Distributions corrected by the validation split, if there is one. */
   calibration?: CalibrationSection;
-  /** Whether a reply comes. */
   failures?: FailureSection;
-  /** Bits by token type and position. */
   bits?: BitsSection;
   /** By distance, country and AS, and what embeddings know about geography; only if places are known. */
   places?: PlaceSection;
   /** Which of a source's destinations is the nearest; absent if no source has several in one time window. */
   ranking?: RankingSection;
-  /** The destination that fits. */
   destinations?: DestinationSection;
   /** Comparison with the truth of a synthetic Internet. */
   truth?: TruthSection;

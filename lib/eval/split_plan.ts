@@ -1,13 +1,13 @@
 /**
  * The nested splits of an evaluation on several splits. Each split divides the training rows of the previous
- * one. So one model, trained on the rows that the last split leaves, has seen no measurement that any split
- * holds out.
+ * one, so a model trained on the rows that the last split leaves has seen no measurement that any split holds
+ * out.
  *
  * By default a tenth of the sources is held out, then a tenth of the destinations of the rest, then a tenth
  * of the pairs, then the latest tenth of the rows. A fifth of each tenth is the validation split, which
  * chooses the settings of baselines and corrects distributions; the last one also validates the training.
- * Sources are identified by `prb_id` if every row has one, else by `src_addr`. In a mesh most sources are
- * also destinations. There 70 % of the pairs are held out, and the latest tenth of the rows if pairs were
+ * Sources are identified by `prb_id` if every row has one, else by `src_addr`. In a mesh, where most sources
+ * are also destinations, 70 % of the pairs are held out, and the latest tenth of the rows if pairs were
  * measured repeatedly. If more than 10 % are held out, two percent are the validation split.
  *
  * @module
@@ -19,13 +19,13 @@ import type { GroupKey } from "../data/probe_rows/external_sort/probe_columns.ts
 import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
 import { SPLIT_MODES, type SplitMode } from "../data/probe_rows/splits.ts";
 
-/** A split, and the percentage of its rows, sources, pairs, … that it holds out. */
+/** A split, and the percentage of its rows, sources, pairs, … to hold out. */
 export interface PlannedSplit {
   mode: SplitMode;
   heldOutPercent: number;
 }
 
-/** What decides how measurements are split. */
+/** Properties of measurements that decide how they are split. */
 export interface MeasurementSurvey {
   numRows: number;
   /** Distinct addresses; a lower bound if there are very many. */
@@ -93,9 +93,9 @@ export async function surveyMeasurements(
 }
 
 /**
- * The splits that fit measurements: a tenth each of sources, destinations, pairs, and the end of the time. In
- * a mesh a held-out source would still be known as a destination, so only pairs are held out, most of them,
- * as in matrix completion; and the end of the time if the matrix was measured repeatedly.
+ * Returns the splits for the measurements: a tenth each of sources, destinations, pairs, and the end of the
+ * time. In a mesh a held-out source would still be known as a destination, so only pairs are held out, most
+ * of them, as in matrix completion; and the end of the time if the matrix was measured repeatedly.
  */
 export function splitsFor(survey: MeasurementSurvey): PlannedSplit[] {
   const { numRows, numSources, numDestinations, numBoth, hasTimeSpan } = survey;
@@ -126,10 +126,9 @@ export function parseSplits(text: string): PlannedSplit[] {
   const modes = new Set(splits.flat().map(({ mode }) => mode));
   if (modes.size === splits.length) return splits.flat();
   throw new UsageError(
-    `Cannot use --splits ${shortened(text)}: MODE=PERCENT,… with modes ${
-      SPLIT_MODES.join(" | ")
-    }, each once, and ` +
-      "expected percentages above 0 and below 100, such as probe=10,destination=10,pair=10,time=10",
+    `Cannot use --splits ${shortened(text)}: expected MODE=PERCENT,… with each mode at most once ` +
+      `(${SPLIT_MODES.join(" | ")}) and percentages above 0 and below 100, such as ` +
+      "probe=10,destination=10,pair=10,time=10",
   );
 }
 

@@ -136,7 +136,7 @@ Deno.test("openEvalRows() rejects rows with an unknown split mode", async () => 
   await assertRejects(
     () => openEvalRows(folder.path, { split: "test" }),
     UserError,
-    `Cannot choose the history of ${folder.path}: no manifest says how it was split`,
+    `Cannot choose the history of ${folder.path}: no manifest records how it was split`,
   );
 });
 

@@ -87,7 +87,7 @@ Deno.test("parseSplits() reads the format of splitsFor() and rejects anything el
   ) {
     assertThrows(() => parseSplits(text), UsageError, "--splits");
   }
-  assertThrows(() => parseSplits("pair=5,time=5,pair=6"), UsageError, "each once");
+  assertThrows(() => parseSplits("pair=5,time=5,pair=6"), UsageError, "each mode at most once");
 });
 
 Deno.test("ratiosOf() leaves the rest to training, and a little of the held-out share to validation", () => {

@@ -1,10 +1,10 @@
 /**
- * The interface of baselines: methods that predict RTTs without the model. A baseline is trained on
- * measurements in time order, then predicts held-out ones. Where the split allows it, the baseline observes
- * each held-out measurement afterwards.
+ * The interface of baselines, which predict RTTs without the model. A baseline is trained on measurements in
+ * time order, then predicts held-out ones. If the split allows it, the baseline observes each held-out
+ * measurement afterwards.
  *
- * Names of sources and destinations are texts without spaces, here addresses. For methods that model the
- * nodes of one network (Vivaldi), equal names are the same node.
+ * Sources and destinations are strings without spaces, here addresses. For methods that model the nodes of
+ * one network (Vivaldi), equal strings are the same node.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export interface BaselineMeasurement extends BaselineQuery {
   /** RTT in ms; null for no reply, which baselines ignore. */
   rttMs: number | null;
   /**
-   * Whether the training set contained it too (false). Methods that follow time learn it again at its time;
+   * Whether the training set contains it too (false). Methods that follow time learn it again at its time;
    * methods that count skip it.
    */
   isRepeated?: boolean;
@@ -29,9 +29,9 @@ export interface BaselineMeasurement extends BaselineQuery {
 
 /** Measurements that choose a method's settings. The method is judged on others. */
 export interface Tuning {
-  /** What each candidate setting is trained on. */
+  /** Measurements that each candidate setting is trained on. */
   training: Iterable<BaselineMeasurement>;
-  /** What it then predicts, and what it observes in between, as in {@link askInOrder}. */
+  /** Measurements to predict, and those to observe in between, as in {@link askInOrder}. */
   heldOut: readonly (BaselineMeasurement & { rttMs: number })[];
   known: Iterable<BaselineMeasurement>;
 }
@@ -44,9 +44,7 @@ export interface Baseline {
   readonly settings?: string | undefined;
 
   /**
-   * Learns from the training measurements.
-   *
-   * @param measurements Oldest first. Some methods iterate several times, so a generator will not do.
+   * @param measurements Oldest first; not a generator, because some methods iterate several times.
    * @param tuning Chooses the settings; without it the first ones are used.
    */
   train(measurements: Iterable<BaselineMeasurement>, tuning?: Tuning): void;
@@ -54,7 +52,7 @@ export interface Baseline {
   /** Learns from one more measurement, no older than the previous ones. */
   observe(measurement: BaselineMeasurement): void;
 
-  /** The prediction in ms; undefined if the method knows nothing about these endpoints. */
+  /** Predicts an RTT in ms; undefined if the method knows nothing about these endpoints. */
   predictMs(query: BaselineQuery): number | undefined;
 
   /** Quantiles of the predicted distribution at {@link SAMPLE_LEVELS}, ms; absent for point predictions. */
@@ -85,7 +83,7 @@ export function observePasses(
   const iterator: unknown = measurements[Symbol.iterator]();
   ensure(
     iterator !== measurements,
-    "a baseline needs several passes over what can be iterated once",
+    "a baseline needs several passes, but its measurements can be iterated only once",
   );
   for (let pass = 0; pass < options.numPasses; pass++) {
     options.onPass?.(pass);
@@ -94,8 +92,8 @@ export function observePasses(
 }
 
 /**
- * Asks about one measurement after the other. Before each query the baseline observes the known measurements
- * that are older.
+ * Asks the queries one after the other. Before each one the baseline observes the known measurements that are
+ * older.
  *
  * @param queries Oldest first.
  * @param options `known`: measurements to observe, oldest first; `ask`: called for each query at its time.
@@ -115,7 +113,7 @@ export function askInOrder<Q extends BaselineQuery>(
   }
 }
 
-/** Predicts what the first of several baselines that has an answer says. */
+/** Predicts with the first of several baselines that has an answer. */
 export class FallBackBaseline implements Baseline {
   readonly #baselines: readonly Baseline[];
 

@@ -31,7 +31,7 @@ export interface BaselineCase extends Pick<EvalCase, "srcAddr" | "dstAddr" | "rt
   readonly measurement: Pick<EvalCase["measurement"], "timeS">;
 }
 
-/** What the thread opens, and the options of {@link forecastWithBaselines}. */
+/** The files that the thread opens, and the options of {@link forecastWithBaselines}. */
 export interface BaselineJob
   extends Omit<EvalRowsOptions, "checked">, Pick<BaselineOptions, "seed" | "maxMeasurements"> {
   readonly dataDir: string;
@@ -66,7 +66,7 @@ export function forecastInThread(
   }));
   let shown: BaselineOptions["onProgress"];
   const forecasts = pool.ask(0, { ...job, cases: sent }, ([done, total]) => shown?.(done, total));
-  forecasts.catch(() => {}); // Thrown where they are taken.
+  forecasts.catch(() => {}); // Thrown by take().
   const take = async (onProgress: BaselineOptions["onProgress"]) => {
     shown = onProgress;
     return await forecasts;
@@ -76,11 +76,9 @@ export function forecastInThread(
 
 export interface BaselineOptions {
   seed: number;
-  /**
-   * How many training measurements, and as many held-out ones, to keep in memory. Larger sets are sampled.
-   */
+  /** Limit of training measurements, and of held-out ones, in memory. Larger sets are sampled. */
   maxMeasurements: number;
-  /** The baselines by name, untrained. */
+  /** Untrained, by name. */
   baselines: ReadonlyMap<string, Baseline>;
   /** Counts the probe rows read and the baselines done. */
   onProgress?: ((done: number, total: number) => void) | undefined;
@@ -101,9 +99,7 @@ export interface BaselineForecasts {
   /** Training measurements, and how many answered ones the baselines learned from. */
   numTraining: number;
   numTrainingUsed: number;
-  /**
-   * Measurements of other splits that may be known, and how many answered ones the baselines learned from.
-   */
+  /** Known measurements of other splits, and how many answered ones the baselines learned from. */
   numObservable: number;
   numObserved: number;
   /** The share of training measurements without a reply; null if there are none. */
@@ -213,12 +209,11 @@ export async function forecastsOf(
   return methods;
 }
 
-/** Its time is in whole seconds: measurements of the same second are not known. */
+/** Times are in whole seconds, so measurements of the same second are not known. */
 function queryOf({ srcAddr, dstAddr, measurement: { timeS } }: BaselineCase): BaselineQuery {
   return { source: srcAddr, destination: dstAddr, timeS };
 }
 
-/** Measurements to observe between the cases, oldest first. */
 function knownMeasurements(
   training: MeasurementTable,
   observable: MeasurementTable,

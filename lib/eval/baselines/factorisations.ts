@@ -22,7 +22,7 @@ export interface FactorisationOptions {
   numPasses?: number;
 }
 
-/** What is learned about a source or a destination. */
+/** Parameters learned for a source or a destination. */
 export interface Factor {
   /** (rank,) */
   vector: Float64Array;
@@ -34,7 +34,7 @@ export interface DescentRates {
   /** Step sizes of the first and the last pass; they shrink geometrically in between. */
   first: number;
   last: number;
-  /** Step size for an endpoint that is new. */
+  /** Step size of a new endpoint. */
   firstOfEnd: number;
 }
 
@@ -80,8 +80,8 @@ export class Descent<F extends Factor> {
   }
 
   /**
-   * The next step size of an endpoint. It is the step size of the pass, but larger while the endpoint is new,
-   * so that an endpoint first seen after training does not keep its random initial vector for long.
+   * Returns an endpoint's next step size: that of the pass, or a larger one while the endpoint is new, so
+   * that an endpoint first seen after training soon leaves its random initial vector.
    */
   nextRate(factor: F): number {
     const own = this.#rates.firstOfEnd / (1 + factor.numSteps++ / NUM_STEPS_TO_HALF_RATE);
@@ -219,7 +219,7 @@ function meanLogRtt(measurements: Iterable<BaselineMeasurement>): number | undef
 
 /** Alternations. On PlanetLab's RTTs the errors no longer change after 10. */
 const NUM_SWEEPS = 15;
-/** The newest measurements used for an endpoint that was not in the training set. */
+/** How many of the newest measurements are used for an endpoint that was not in the training set. */
 const MAX_FOLDED = 256;
 
 /** An endpoint's bias, followed by its vector. */

@@ -1,8 +1,8 @@
 /**
  * A hidden Markov model of each pair's RTT, whose levels are routes and loads. Mouchet, Vaton, Chonavel,
  * Aben, den Hertog, "Large-Scale Characterization and Segmentation of Internet Path Delays With Infinite
- * HMMs", IEEE Access 8 (2020); here with a few levels chosen beforehand instead of as many as the data need.
- * It forecasts a mixture: each level has its probability one step after the newest measurement.
+ * HMMs", IEEE Access 8 (2020); here with a few levels at most instead of as many as the data need. Forecasts
+ * are mixtures: each level has its probability one step after the newest measurement.
  *
  * @module
  */
@@ -181,9 +181,9 @@ function maximise({ series, levels: { center, scale }, states }: Pass, minScale:
   }
 }
 
-/** Levels are fitted to the newest measurements of a pair, at most this many. */
+/** How many of a pair's newest measurements levels are fitted to. */
 const MAX_SERIES = 1000;
-/** At least. */
+/** Each level needs at least this many. */
 const MEASUREMENTS_PER_LEVEL = 6;
 /** Levels are refitted when a series has grown by this factor. */
 const REFIT_GROWTH = 1.25;
@@ -195,7 +195,7 @@ const NUM_HALVINGS = 14;
 interface Pair {
   /** Logarithms of RTTs, oldest first. */
   series: number[];
-  /** All measurements, and how many there were when the levels were fitted. */
+  /** The number of measurements, and what it was when the levels were fitted. */
   count: number;
   fittedAt: number;
   levels?: Levels;

@@ -2,9 +2,9 @@
  * Baselines that predict medians of a history, or of its newest measurements.
  *
  * A median is the smallest value that at least half of the values do not exceed, over RTT codes
- * (`lib/data/tokens`). It is taken over all known replies of the source, the destination, or the pair in this
- * direction: the whole training split, even what is later than the case; and with the history `all`, what
- * other splits contain before the second of the case. Each measurement counts once.
+ * (`lib/data/tokens`). It covers all known replies of the source, the destination, or the pair in this
+ * direction: those of the whole training split, even if later than the case, and with the history `all` also
+ * those of other splits before the second of the case. Each measurement counts once.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline } from ".
 import { getOrMake, lowerBound } from "../../base/collections.ts";
 import { decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 
-/** A running median in bounded memory: counts of RTT codes, at most 33,791 however many RTTs are added. */
+/** A running median in bounded memory: counts of RTT codes, of which there are 33,791. */
 export class RttHistogram {
   /** The codes that occurred, ascending, and their counts. */
   readonly #codes: number[] = [];
@@ -64,7 +64,7 @@ export class RttHistogram {
   }
 }
 
-/** Whose measurements. */
+/** Whose measurements a median covers. */
 export type HistoryOf = "all" | "source" | "destination" | "pair";
 
 export class MedianBaseline extends OnePassBaseline {

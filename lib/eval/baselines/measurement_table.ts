@@ -97,9 +97,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   }
 }
 
-/**
- * The indexes that sort some numbers; equal numbers keep their order. Sorting numbers needs no comparator.
- */
+/** The indexes that sort some numbers, stably. Sorting numbers needs no comparator. */
 function placesInOrder(numbers: Float64Array): Uint32Array {
   const sorted = numbers.toSorted();
   const places = new Uint32Array(numbers.length);
@@ -113,8 +111,7 @@ function placesInOrder(numbers: Float64Array): Uint32Array {
 }
 
 /**
- * Takes `count` of a known number of items; all subsets are equally likely: Knuth, TAOCP 2, 3.4.2, algorithm
- * S.
+ * Takes `count` of a known number of items, all subsets equally likely (Knuth, TAOCP 2, 3.4.2, algorithm S).
  */
 class Sampler {
   readonly #random: RandomStream;

@@ -29,8 +29,7 @@ import {
 import { RttHistogram } from "./histories.ts";
 
 /**
- * Predicts the median of the country pair; failing that, of the source's country, the destination's country,
- * or all.
+ * Predicts the median of the country pair, else of the source's or the destination's country, else of all.
  */
 export class CountryBaseline extends OnePassBaseline {
   readonly #histograms = new Map<string, RttHistogram>();
@@ -76,10 +75,7 @@ const RESIDUALS_PER_PAIR = 4;
 /** Residuals at similar distances that make up a distribution. */
 const NUM_ALIKE = 400;
 
-/**
- * Predicts from the distance and, if asked to, from how much longer than usual the RTTs of both endpoints
- * are.
- */
+/** Predicts from the distance and optionally from how much longer than usual both endpoints' RTTs are. */
 export class DistanceBaseline implements Baseline {
   readonly #known: PlacedPairs;
   #isTrained = false;
@@ -132,7 +128,7 @@ function kmOrFar({ km }: Pair): number {
 }
 
 const SIZE: ForestSize = { numTrees: 50, maxDepth: 16, minLeaf: 8, numKept: 16 };
-/** Measurements that a forest is trained on, at most. */
+/** Maximum number of measurements that a forest is trained on. */
 const MAX_LEARNED = 20_000;
 /**
  * Measurements taken per pair on average: as a pair with a history, and as a new one. More of the latter

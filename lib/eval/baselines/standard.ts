@@ -1,7 +1,7 @@
 /**
  * The baselines of every evaluation, by their names in reports: those that win on some data set, the usual
  * network coordinates, and, if the model knows places, those that know places too. A mean of the last RTTs, a
- * moving average and a temporal factorisation are left out, since none of them wins on any data set of
+ * moving average and a temporal factorisation are left out because none of them wins on any data set in
  * RESULTS.md.
  *
  * @module
@@ -22,8 +22,8 @@ type Candidates = Record<string, () => Baseline>;
 export const PLACE_BASELINES = ["distance regression", "country median", "forest with places"] as const;
 
 /**
- * Makes all baselines, untrained. If one has no answer, the source's median is used, then the destination's,
- * then the median of all measurements. So each predicts something after one answered measurement.
+ * Makes all baselines, untrained. One without an answer predicts the source's median, else the destination's,
+ * else that of all measurements. So each predicts something after one answered measurement.
  *
  * @param seed Seed of baselines with random initial values.
  * @param placeOf Where addresses are; without it there are no {@link PLACE_BASELINES}.
@@ -80,7 +80,7 @@ function placeBaselines(seed: number, placeOf: PlaceOf): [name: string, baseline
     [
       distance,
       tuned(candidates([true, false], (hasEnds) => [
-        hasEnds ? "and both ends" : "alone",
+        hasEnds ? "and both endpoints" : "alone",
         () => new MirroredBaseline(new DistanceBaseline(placeOf, hasEnds)),
       ])),
     ],

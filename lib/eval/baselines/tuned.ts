@@ -3,8 +3,8 @@
  * turn its point predictions into distributions.
  *
  * The settings with the smallest median absolute error are chosen. The distribution around a prediction is
- * that of the held-out ratios of measured and predicted RTTs: Roulston and Smith, "Combining dynamical and
- * statistical ensembles", Tellus 55A (2003), section 3 ("dressing"). It is kept only if its CRPS on the
+ * that of the held-out ratios between measured and predicted RTTs: Roulston and Smith, "Combining dynamical
+ * and statistical ensembles", Tellus 55A (2003), section 3 ("dressing"). It is kept only if its CRPS on the
  * held-out measurements is below that of the point prediction.
  *
  * @module
@@ -23,7 +23,6 @@ import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { evenlySpread } from "../cases.ts";
 import type { HistoryMode } from "../eval_rows.ts";
 
-/** Predicted and measured RTTs. */
 interface Trial {
   predictedMs: number[];
   measuredMs: number[];
@@ -117,12 +116,12 @@ function dressing({ predictedMs, measuredMs }: Trial): Float64Array | undefined 
 
 /** The share of the training rows that is held out if there is no validation split. */
 const HELD_OUT_SHARE = 0.1;
-/** Of larger training sets a share of the pairs is used, which bounds the time. */
+/** Larger training sets are reduced to a share of their pairs, which bounds the time. */
 const MAX_TRAINING = 200_000;
 /** Measurements that each candidate predicts. */
 const MAX_HELD_OUT = 2000;
 
-/** Can be iterated repeatedly; oldest first. */
+/** Measurements, oldest first, that can be iterated repeatedly. */
 interface Table extends Iterable<BaselineMeasurement> {
   readonly length: number;
 }
@@ -175,7 +174,7 @@ function* filtered(
   for (const each of measurements) if (isWanted(each)) yield each;
 }
 
-/** The time of the measurement at that index. */
+/** The time of the measurement at index `count`. */
 function timeAt(measurements: Iterable<BaselineMeasurement>, count: number): number {
   let seen = 0;
   let last = Infinity;

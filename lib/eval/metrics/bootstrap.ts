@@ -6,7 +6,7 @@
  * for many resamples, and the central 95 % of the results are its interval (the percentile interval).
  * Measurements of one pair or source are alike, so whole clusters of them are drawn, with replacement:
  * Cameron, Gelbach, Miller, "Bootstrap-Based Improvements for Inference with Clustered Errors", Review of
- * Economics and Statistics 90 (2008). All statistics use the same resamples, so the difference of two
+ * Economics and Statistics 90 (2008). All statistics use the same resamples, so the difference between two
  * statistics has a paired interval.
  *
  * @module
@@ -22,9 +22,7 @@ export type Interval = readonly [low: number, high: number];
 /** A statistic of each resample; NaN if the resample has no value of it. */
 export type Replicates = Float64Array;
 
-/**
- * Their noise is at most a tenth of an interval's width (Efron and Tibshirani, section 13.3, advise 1000).
- */
+/** The noise of an interval is at most a tenth of its width (Efron and Tibshirani, 13.3, advise 1000). */
 export const NUM_RESAMPLES = 1000;
 /** The share of the resamples inside an interval. */
 export const CONFIDENCE = 0.95;
@@ -190,8 +188,7 @@ function newReplicates(): Replicates {
 }
 
 /**
- * What the measurements of a cluster have in common: both endpoints, in either direction; the source; or a
- * new address.
+ * What the measurements of a cluster share: both endpoints in either direction, the source, or a new address.
  */
 export type ClusterBy = "pair" | "source" | "address";
 

@@ -16,7 +16,7 @@ import { meanOf } from "../../base/sample_statistics.ts";
 /** The share of measurements that a central interval should contain, and the share it does. */
 export interface Coverage {
   level: number;
-  /** Null without measurements. */
+  /** Null if there are no measurements. */
   share: number | null;
   /** The 95 % interval of the share, if resampled; null with too few clusters. */
   interval?: Interval | null;
@@ -65,7 +65,7 @@ export interface ReliabilityBin {
 
 /**
  * The mean squared difference between probabilities and outcomes (Brier, Monthly Weather Review 78, 1950);
- * null without any.
+ * null if there are none.
  */
 export function brierScore(pFailed: Float64Array, isFailed: Uint8Array): number | null {
   return meanOf(brierScores(pFailed, isFailed));

@@ -51,21 +51,19 @@ export interface ErrorMetrics extends ErrorValues {
 /** Scores of one method: overall, and by context size. */
 export interface MethodMetrics<M extends ErrorMetrics> {
   overall: M;
-  /**
-   * In the order of the section's `contexts`. A baseline knows its whole history, whatever the context size.
-   */
+  /** In the order of the section's `contexts`. A baseline knows its whole history for every context size. */
   byContext: (M & { numContext: number })[];
   /** Absolute errors in ms that 0, 1, …, 100 % of the forecasts do not exceed. */
   errorCdf: number[];
 }
 
-/** A forecast is NaN if the method has none; it is then left out. */
+/** Missing forecasts are NaN and left out. */
 export interface ScoredForecasts {
   /** The forecast RTT: the median of a forecast distribution. */
   predictedMs: Float64Array;
   /** Above 0. */
   measuredMs: Float64Array;
-  /** Of each forecast; absent for point forecasts. */
+  /** CRPS of each forecast; absent for point forecasts. */
   crpsMs?: Float64Array | undefined;
 }
 
@@ -74,7 +72,7 @@ export interface ScoredErrors {
   replicates: Record<ErrorMeasure, Replicates>;
 }
 
-/** For the shares 0, 0.01, …, 1. */
+/** Points of an error CDF: the shares 0, 0.01, …, 1. */
 const NUM_CDF_POINTS = 101;
 
 export function errorOf(measure: ErrorMeasure, values: ErrorValues): number | null {
@@ -136,8 +134,8 @@ function errorValues({ absolute, relative, scores, measuredMs }: Errors): Omit<E
 }
 
 /**
- * The absolute errors that the shares 0, 0.01, …, 1 of the forecasts do not exceed, ms; empty without
- * forecasts.
+ * The absolute errors that the shares 0, 0.01, …, 1 of the forecasts do not exceed, ms; empty if there are
+ * none.
  */
 export function errorCdf({ predictedMs, measuredMs }: ScoredForecasts): number[] {
   const errorsMs = predictedMs.map((predicted, i) => Math.abs(predicted - measuredMs[i]))
@@ -188,8 +186,8 @@ export function crpsMs({ probabilities }: RttDistribution, measuredMs: number): 
 }
 
 /**
- * The score of a sample of equally likely RTTs, ms: the mean distance to the measured one less half the mean
- * distance of two of them (Gneiting and Raftery, equation 21).
+ * The CRPS of a sample of equally likely RTTs, ms: the mean distance from the measured RTT minus half the
+ * mean distance between two of the sample (Gneiting and Raftery, equation 21).
  *
  * @param ascendingMs At least one, ascending.
  */
@@ -204,7 +202,7 @@ export function crpsOfSampleMs(ascendingMs: Float64Array, measuredMs: number): n
   return distance / count - spread / count ** 2;
 }
 
-/** The score of a point forecast, ms: its absolute error up to {@link CRPS_LIMIT_MS}. */
+/** The CRPS of a point forecast, ms: its absolute error, up to {@link CRPS_LIMIT_MS}. */
 export function crpsOfNumberMs(predictedMs: number, measuredMs: number): number {
   return Math.abs(Math.min(predictedMs, CRPS_LIMIT_MS) - Math.min(measuredMs, CRPS_LIMIT_MS));
 }

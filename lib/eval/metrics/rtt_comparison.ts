@@ -1,5 +1,5 @@
 /**
- * The model against the best baseline.
+ * Comparisons of the model with the best baseline.
  *
  * @module
  */
@@ -81,13 +81,13 @@ export function rttComparisons(
   );
 }
 
-/** @param interval Of the model's error minus another. */
+/** @param interval Interval of the model's error minus another method's. */
 export function verdictOf(interval: Interval | null): Verdict {
   if (interval === null || (interval[0] <= 0 && interval[1] >= 0)) return "none";
   return interval[1] < 0 ? "better" : "worse";
 }
 
-/** More cases than this are not suggested. */
+/** Larger numbers are not suggested. */
 const MOST_CASES = 1e7;
 /**
  * Standard errors between a true difference and 0 such that the 95 % interval excludes 0 in half and in 80 %

@@ -1,5 +1,5 @@
 /**
- * How well new addresses are predicted after a few measurements of their own.
+ * The part of the page about new addresses: how well they are predicted after a few measurements of each.
  *
  * @module
  */
@@ -63,12 +63,10 @@ function introduction(section: AdaptSection): string {
   const without = numWithoutRow === 0
     ? ""
     : ` Addresses for which the model's table had no free row: ${countText(numWithoutRow)}.`;
-  return `Training has not seen ${countText(numUnseen)} addresses with replies to or from known ones; ` +
-    `${countText(numUsable)} of these have enough, of which ${
-      countText(numAddresses)
-    } were drawn. The model is adapted ` +
-    "to K of each address's replies, fitting only the address embeddings. Then it predicts other " +
-    "replies, without context, the same for every K. Each cell shows the model's number with its 95 % interval, " +
+  return `Not in the training set: ${countText(numUnseen)} addresses with replies to or from known ones; ` +
+    `${countText(numUsable)} of these have enough, of which ${countText(numAddresses)} were drawn. ` +
+    "The model is adapted to K of each address's replies, fitting only the address embeddings. Then it " +
+    "predicts other replies, without context, the same for every K. Each cell shows the model's number with its 95 % interval, " +
     "with the best baseline's below it, coloured if the difference is significant. Baselines are trained again " +
     `for every K, with the same replies; their settings were chosen on ${tuned}. The intervals contain ` +
     `${percentText(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;

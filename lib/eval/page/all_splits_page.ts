@@ -80,7 +80,7 @@ export async function allSplitsPage(
 }
 
 /**
- * The same as lines of text: what each split holds out, and its summary.
+ * The report as lines of text: what each split holds out, and its summary.
  *
  * @param details See {@link allSplitsPage}.
  */
@@ -145,10 +145,8 @@ function splitPart(split: SplitResult, detail: EvalReport): Block[] {
     element(
       "p",
       `${heldOutPercent} % were held out: ${countText(counts.test)} measurements, of which ` +
-        `${countText(detail.run.numMeasurements)} were predicted, and ${
-          countText(counts.val)
-        } for validation; ` +
-        `${countText(counts.train)} remained for training.`,
+        `${countText(detail.run.numMeasurements)} were predicted, and ` +
+        `${countText(counts.val)} for validation; ${countText(counts.train)} remained for training.`,
     ),
     `<p><a href="${escapeHtml(`${folder}/report.html`)}">Full report on this split</a></p>`,
     ...summaryPart(detail),

@@ -1,5 +1,5 @@
 /**
- * An evaluation as a page: a summary, then section by section.
+ * The page of an evaluation: a summary, then section by section.
  *
  * @module
  */
@@ -310,13 +310,10 @@ function placePart(
     element("h2", "Errors by place"),
     element(
       "p",
-      `By great-circle distance, country and AS of both endpoints, for the largest groups. ${
-        countText(numPlaced)
-      } of ` +
-        `${
-          countText(numMeasurements)
-        } predictions are between addresses with a position. Below the numbers: the best ` +
-        "baseline, and the interval of the difference to it. Coloured if the difference is significant.",
+      "By great-circle distance, country and AS of both endpoints, for the largest groups. " +
+        `${countText(numPlaced)} of ${countText(numMeasurements)} predictions are between addresses ` +
+        "with a position. Below the numbers: the best baseline, and the interval of the difference from it. " +
+        "Coloured if the difference is significant.",
     ),
     ...PLACE_GROUPINGS.flatMap((by) => {
       const rows = groups.filter((group) => group.by === by).map(placeRow);
@@ -403,13 +400,12 @@ function rankingPart(
     element("h2", "Finding the nearest destination"),
     element(
       "p",
-      `${countText(numChoices)} choices of ${countText(numSources)} sources among ${
-        fixedText(meanCandidates, 1)
-      } ` +
-        `destinations on average that they measured ${window}, each predicted before it was measured, by the model with at ` +
-        `most ${numContext} context measurements. The regret is how much longer the RTT of the first choice is than the ` +
-        "shortest one. If a method predicts the same for several, it chooses among them at random. Coloured if the " +
-        "difference to the model, ranking by median, is significant.",
+      `${countText(numChoices)} choices of ${countText(numSources)} sources among ` +
+        `${fixedText(meanCandidates, 1)} destinations on average that they measured ${window}, ` +
+        `each predicted before it was measured, by the model with at most ${numContext} context measurements. ` +
+        "The regret is how much longer the RTT of the first choice is than the shortest one. If a method " +
+        "predicts the same for several, it chooses among them at random. Coloured if the difference from " +
+        "the model, ranking by median, is significant.",
     ),
     tableOf(["", "mean regret", "correct first choices"], methods.map(choiceRow), "compared"),
   ];

@@ -1,5 +1,5 @@
 /**
- * How quantities are written on the page of an evaluation.
+ * Text and table cells for the numbers on the page of an evaluation.
  *
  * @module
  */
@@ -11,7 +11,6 @@ import { type ErrorMetrics, errorOf } from "../metrics/forecast_errors.ts";
 import { type ComparedMetric, MEASURE_OF, type RttComparison } from "../metrics/rtt_comparison.ts";
 import type { BaselineMetrics } from "../sections/rtt_section.ts";
 
-/** A missing value. */
 export const NONE = "–";
 
 export const METRIC_NAMES: Record<ComparedMetric, string> = {
@@ -29,7 +28,6 @@ const SHOWN_LEVEL = 0.9;
 
 const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"];
 
-/** The colour of a verdict. */
 export const KIND_OF = { better: "wins", worse: "loses", none: "same" } as const;
 
 export function msText(ms: number | null): string {
@@ -54,7 +52,6 @@ export function metricIntervalText(metric: ComparedMetric, interval: Interval | 
   return SHARES.includes(metric) ? percentIntervalText(interval) : intervalText(interval);
 }
 
-/** A number with its interval below it. */
 export function valueCell(text: string, interval: string): TableCell {
   return { text, note: interval.trim() };
 }

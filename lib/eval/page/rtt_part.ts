@@ -1,5 +1,5 @@
 /**
- * How well RTTs are predicted: the tables and pictures of the model and the baselines.
+ * The part of the page about RTTs: tables and figures of the model and the baselines.
  *
  * @module
  */
@@ -41,7 +41,7 @@ import type { CalibrationSection } from "../sections/calibration_section.ts";
 
 /** Baselines with a colour; the others are thin lines. */
 const NUM_COLORED = 3;
-/** The resolution of measured RTTs, ms: smaller errors are drawn as this. */
+/** The resolution of measured RTTs, ms; smaller errors are drawn with this value. */
 const LEAST_ERROR_MS = 0.01;
 /** With fewer clusters, intervals come out too narrow (Cameron, Gelbach, Miller, 2008, section I). */
 const FEW_CLUSTERS = 30;
@@ -50,7 +50,7 @@ const MAX_LINEAR_SPREAD = 8;
 
 type Method = { name: string; settings?: string } & MethodMetrics<ErrorMetrics>;
 
-/** The metrics compared on the page. The others are close to these; report.json has them. */
+/** The metrics compared on the page. report.json also contains the others, which are close to these. */
 const SHOWN_METRICS: readonly ComparedMetric[] = [
   "medianAbsoluteMs",
   "likeliestAbsoluteMs",
@@ -98,9 +98,8 @@ function introduction(section: RttSection): string {
     "RTT. NMAE is the sum of the errors divided by the sum of the measured RTTs. CRPS scores the whole " +
     `distribution; for a single number it is the absolute error.${others} In brackets: ` +
     `${percentText(confidence, 0)} intervals from ${countText(numResamples)} resamples of the ` +
-    `${
-      countText(numClusters)
-    } ${by}s of the measurements.${few} A difference is significant if its interval, ` +
+    `${countText(numClusters)} ${by}s of the measurements.${few} ` +
+    "A difference is significant if its interval, " +
     "from the same resamples, does not contain 0.";
 }
 
@@ -230,7 +229,7 @@ function comparisonCell(comparison: RttComparison | undefined): TableCell {
 /** 95 % of a normal distribution lie within this many standard deviations. */
 const Z95 = 1.96;
 
-/** Cases with about the same predicted probability. */
+/** Cases with similar predicted probabilities. */
 interface Promised {
   /** The predicted probability, and the observed share. */
   promised: number;
@@ -239,10 +238,7 @@ interface Promised {
   count: number;
 }
 
-/**
- * Draws the points and the diagonal. @param options `log`: for mostly small probabilities; zeros are left
- * out.
- */
+/** Draws the points and the diagonal. @param options `log`: for mostly small probabilities; omits zeros. */
 export function reliabilityChart(
   points: readonly Promised[],
   { xTitle, yTitle, scale }: { xTitle: string; yTitle: string; scale: "linear" | "log" },

@@ -1,6 +1,6 @@
 /**
- * What an evaluation found, for a terminal and the top of its page: at most three sentences, and a table of
- * at most five questions. The sections of the page have all comparisons with their intervals.
+ * The summary of an evaluation, for a terminal and the top of its page: at most three sentences, and a table
+ * of at most five questions. The sections of the page contain all comparisons with their intervals.
  *
  * @module
  */
@@ -30,23 +30,23 @@ import {
 
 const MOST_ANSWERS = 5;
 
-/** The model and the best simple method for one question. */
+/** The model against the best baseline on one question. */
 export interface EvalAnswer {
-  /** What is asked. */
+  /** Short text of the question, such as `nearest destination found`. */
   question: string;
-  /** What the numbers mean. */
+  /** What the two numbers measure. */
   meaning: string;
-  /** Milliseconds, a share of which more is better, or the squared error of a probability. */
+  /** Milliseconds, a share (larger is better), or the squared error of a probability. */
   unit: "ms" | "share" | "squared error";
   /** The model's number. */
   model: number;
-  /** The best method without a model. */
+  /** Name of the best baseline. */
   bestMethod: string;
-  /** Its number. */
+  /** The best baseline's number. */
   best: number;
-  /** Whether the model is better or worse, or the difference may be chance. */
+  /** Whether the model is better or worse; `none` if the difference may be chance. */
   verdict: "better" | "worse" | "none";
-  /** About how many cases would show this difference if it is real; null if it is shown already. */
+  /** Approximate number of cases that would make this difference significant; null if it is already. */
   numCasesToShow: number | null;
 }
 
@@ -127,7 +127,7 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalA
   return sentences;
 }
 
-/** How many questions each side wins, and how many of these wins are not chance. */
+/** How many questions each side wins, and how many of these wins are significant. */
 function winsText(answers: readonly EvalAnswer[]): string {
   const wins = (who: ReturnType<typeof winnerOf>) => {
     const won = answers.filter((answer) => winnerOf(answer) === who);

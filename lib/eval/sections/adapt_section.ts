@@ -1,6 +1,6 @@
 /**
  * The section on new addresses, which are not in the training set: how well their RTTs are predicted after
- * the model was adapted to a few measurements of each, compared with baselines that learn from the same
+ * the model is adapted to a few measurements of each, compared with baselines that learn from the same
  * measurements.
  *
  * Up to 64 addresses are drawn. The given replies are to or from known addresses. The predicted ones are the
@@ -40,22 +40,21 @@ import type { ProbeRow } from "../../data/probe_rows/probe_row.ts";
 
 /** The split modes that hold out addresses. */
 export const ADAPTABLE_SPLITS: readonly SplitMode[] = ["destination", "node", "probe"];
-/** Enough to know the error of a method to a tenth. */
+/** Enough to estimate a method's error to a tenth. */
 const MAX_ADDRESSES = 64;
 
 export interface AdaptedForecasts {
   numGiven: number;
   model: RttMetrics;
-  /** With the model's likeliest RTTs as point forecasts. */
+  /** Scores of the model's likeliest RTTs as point forecasts. */
   likeliest: ErrorMetrics;
   baselines: (Pick<BaselineMetrics, "name" | "settings" | "coverage"> & ErrorMetrics)[];
-  /** The model against the best baseline of each metric. */
   comparisons: RttComparison[];
   fit: AdaptFit;
 }
 
 export interface AdaptSection {
-  /** Numbers of given measurements of each address. */
+  /** Given measurements per address, ascending. */
   counts: number[];
   /** New addresses with a reply to or from a known one; those with enough replies; those drawn. */
   numUnseen: number;
@@ -72,12 +71,12 @@ export interface AdaptSection {
 }
 
 export interface AdaptSectionOptions {
-  /** Numbers of given measurements of each address, ascending. */
+  /** Given measurements per address, ascending. */
   readonly counts: readonly number[];
-  /** Measurements to predict, at most. */
+  /** Maximum number of measurements to predict. */
   readonly maxMeasurements: number;
   readonly seed: number;
-  /** Makes the untrained baselines by name, and how many training measurements they learn from at most. */
+  /** Makes untrained baselines by name, and the maximum number of training measurements for them. */
   readonly baselines: () => ReadonlyMap<string, Baseline>;
   readonly maxBaselineMeasurements: number;
   readonly signal?: AbortSignal | undefined;
@@ -89,7 +88,7 @@ export function canAdapt({ model }: Pick<RunConfig, "model">): boolean {
 }
 
 /**
- * Refuses an impossible adaptation.
+ * Rejects an adaptation that is not possible.
  *
  * @param splitBy How the rows were held out, if known.
  * @throws {UsageError} If the model has no address embeddings, or the split holds out no addresses.
@@ -106,10 +105,8 @@ export function requireAdaptable(
   }
   if (splitBy && !ADAPTABLE_SPLITS.includes(splitBy)) {
     throw new UsageError(
-      `Cannot use --adapt: the rows were split by ${splitBy}, expected ${
-        ADAPTABLE_SPLITS.join(" | ")
-      }, which hold ` +
-        "out addresses; leave it out",
+      `Cannot use --adapt: the rows were split by ${splitBy}, expected ` +
+        `${ADAPTABLE_SPLITS.join(" | ")}, which hold out addresses; leave it out`,
     );
   }
 }
@@ -230,7 +227,7 @@ interface AdaptBaselineOptions {
   /** Untrained, by name. */
   readonly baselines: ReadonlyMap<string, Baseline>;
   readonly training: MeasurementTable;
-  /** Given measurements of each address. */
+  /** Given measurements per address. */
   readonly numGiven: number;
   /** Cases of the validation split, if there is one. */
   readonly validation?: UnseenCases | undefined;
@@ -300,7 +297,7 @@ function both(
 
 export interface AdaptFit {
   numMeasurements: number;
-  /** Rounds until every address had a row. */
+  /** Number of rounds until every address had a row. */
   numRounds: number;
   /** Addresses without a free row after all rounds. Their forecasts use the rows of shorter prefixes only. */
   numWithoutRow: number;

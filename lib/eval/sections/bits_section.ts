@@ -1,8 +1,8 @@
 /**
- * The section on bits: those of held-out measurements by token type and by position in their context, with
- * all times and without times. Contexts are drawn from the held-out rows as the loader draws training
- * contexts. One forward pass over a context gives the bits of each token, given all tokens before it. In
- * vocabulary v1 each measurement of a context is a sequence of its own.
+ * The section on bits: how many bits held-out measurements take, by token type and by position in their
+ * context, with all times and without times. Contexts are drawn from the held-out rows as the loader draws
+ * training contexts. One forward pass over a context yields the bits of each token, given all tokens before
+ * it. In vocabulary v1 each measurement of a context is a sequence of its own.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export interface BitsSection {
 }
 
 export interface BitsOptions {
-  /** Contexts of each kind, at most; fewer if an epoch of the rows has fewer. */
+  /** Maximum number of contexts of each kind; an epoch of the rows may have fewer. */
   numContexts: number;
   seed: number;
   /** How the model's training drew contexts (the defaults). Its shares of timestamp modes are not used. */

@@ -1,6 +1,6 @@
 /**
- * The section on calibration: distributions are corrected by where the validation split's measurements lie in
- * their distributions. The section reports the coverage of the corrected intervals.
+ * The section on calibration. Distributions are corrected by where the validation split's measurements lie in
+ * their distributions; the section reports the coverage of the corrected intervals.
  *
  * @module
  */
@@ -15,8 +15,7 @@ import { type ForecastOptions, forecastRtts, type RttForecasts } from "./rtt_for
 
 export interface CalibrationSection {
   /**
-   * Measurements of the validation split that the correction was learned from: predicted ones, and those with
-   * a reply.
+   * Measurements of the validation split for learning the correction: predicted ones, and those with a reply.
    */
   numDrawn: number;
   numMeasurements: number;

@@ -59,7 +59,7 @@ export interface DestinationScores {
 }
 
 export interface DestinationSection {
-  /** Measurements that were asked about, of all measurements of the evaluation. */
+  /** Measurements whose destination is guessed, of all measurements of the evaluation. */
   numCases: number;
   numMeasurements: number;
   scores: DestinationScores[];
@@ -73,7 +73,7 @@ export interface DestinationSectionOptions {
   /** How the cases were held out, for the intervals; see bootstrap.ts. */
   splitBy?: SplitMode | undefined;
   seed?: number;
-  /** Cases at most, spread evenly over all (250). */
+  /** Maximum number of cases, spread evenly over all (250). */
   maxCases?: number;
   /** Counts the training rows read and the cases asked about. */
   onProgress?: (done: number, total: number) => void;
@@ -84,7 +84,7 @@ const NUM_GUESSES = 5;
 const NUM_CONTEXT = 10;
 /** Likely destinations to rank in addition to the source's known ones. */
 const NUM_CANDIDATES = 32;
-/** Prefixes to expand in search of them: what the time of an evaluation allows. */
+/** Maximum number of prefixes to expand in search of them, limited by the time of an evaluation. */
 const MAX_EXPANSIONS = 64;
 const PREFIX_LENGTHS = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;
 const NUM_BYTES = { 4: 4, 6: 16 } as const;
@@ -275,7 +275,7 @@ export class KnownDestinations {
     this.#ofSource = new Map([...sources].map((source) => [source, new Map()]));
   }
 
-  /** Addresses are written as by `formatAddress`. @param rttMs Null for no reply. */
+  /** Adds a measurement. Addresses are in the spelling of `formatAddress`. @param rttMs Null for no reply. */
   add(source: string, destination: string, rttMs: number | null): void {
     addTo(this.#ofAll, destination, rttMs);
     this.#ranked.clear();

@@ -16,8 +16,8 @@ export interface FailureMetrics {
   numMeasurements: number;
   numFailed: number;
   /**
-   * Mean squared difference of P(no reply) and the outcome, 0 or 1, null without any; its 95 % interval, null
-   * with too few clusters.
+   * Mean squared difference between P(no reply) and the outcome, 0 or 1, null if there are none; its 95 %
+   * interval, null with too few clusters.
    */
   brier: number | null;
   brierInterval: Interval | null;

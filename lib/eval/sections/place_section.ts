@@ -1,6 +1,6 @@
 /**
  * The section on places: how far predictions are off by distance, country and AS, and how well the embeddings
- * of places line up with geography. Also looks up where addresses are.
+ * of places match geography. Also looks up where addresses are.
  *
  * @module
  */
@@ -40,9 +40,9 @@ import { type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
 /**
  * Looks up where addresses are.
  *
- * @param geo Files that say so; by default the checkpoint's places. An address whose place the checkpoint
- *   knows to be wrong only has its AS, as it does for the model.
- * @returns Undefined without such files and places.
+ * @param geo Files with places (default: the checkpoint's places). If the checkpoint knows an address's place
+ *   to be wrong, only its AS is returned, as the model only uses that.
+ * @returns Undefined if there are neither.
  * @throws {UserError} If a file cannot be read.
  */
 export async function placeLookup(
@@ -88,7 +88,7 @@ export interface PlaceGroup {
   comparisons: RttComparison[];
 }
 
-/** How well embeddings of places, or their coordinates, line up with geography. */
+/** How well embeddings of places, or their coordinates, match geography. */
 export interface PlaceAlignment {
   /** Cells of 5 degrees, or countries. */
   of: "cells" | "countries";
@@ -112,7 +112,7 @@ export interface FloorEffect {
   numMeasurements: number;
   /** Measured RTTs below their floor, which means that a place is wrong. */
   numBelow: number;
-  /** The mean mass that was cut off; null without any. */
+  /** The mean mass that was cut off; null if there are no predictions. */
   massBelow: number | null;
   /** The median error and CRPS with floors against those without. */
   comparisons: RttComparison[];
@@ -135,7 +135,7 @@ const CUT_MASS = 0.01;
 
 /** Upper ends of the distance bands. */
 const BANDS_KM = [500, 1500, 3000, 6000, 10_000, Infinity];
-/** Groups per grouping, the largest first, and the measurements that a group needs. */
+/** Maximum of groups per grouping, the largest first, and minimum of measurements per group. */
 const MAX_GROUPS = 8;
 const MIN_MEASUREMENTS = 20;
 /** 1000 resamples of the pairs of this many places take a second. */

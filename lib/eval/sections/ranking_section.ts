@@ -54,21 +54,21 @@ export interface RankingSection {
   meanCandidates: number;
   /** The model's context size. */
   numContext: number;
-  /** The model's two first. A method with equal predictions chooses among them at random. */
+  /** The model's two methods first. A method with equal predictions chooses among them at random. */
   methods: RankingMethod[];
 }
 
 /** The first length with enough choices is used, else the one with the most. */
 const WINDOWS_S = [3600, 86_400, Infinity];
 const MIN_CHOICES = 32;
-/** Choices at most, and the least and most candidates of one. */
+/** Maximum of choices, and minimum and maximum of candidates per choice. */
 const MAX_CHOICES = 64;
 const [MIN_CANDIDATES, MAX_CANDIDATES] = [3, 6];
 /** Choices that the model is asked about together; each distribution takes 0.14 MB meanwhile. */
 const CHOICES_AT_ONCE = 32;
-/** Context size at most. The model also sees the newest RTTs of the pair. */
+/** Largest context size. The model also sees the newest RTTs of the pair. */
 const MAX_CONTEXT = 10;
-/** Probability that may be spread over unlikely codes instead of being asked for. */
+/** Probability that may be spread over unlikely codes instead of being computed. */
 const MAX_SPREAD_MASS = 0.01;
 
 /**

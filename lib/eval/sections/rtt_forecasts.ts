@@ -16,8 +16,8 @@ export interface ForecastOptions {
   /** Whether each case is forecast with each context size; otherwise they take turns. */
   everyContext?: boolean;
   /**
-   * The probability of first bytes of RTT codes that may be spread evenly instead of being asked for (0.01).
-   * The first byte of the measured RTT is always asked for, so its bits and its position in the distribution
+   * The probability of first bytes of RTT codes that may be spread evenly instead of being computed (0.01).
+   * The first byte of the measured RTT is always computed, so its bits and its position in the distribution
    * are exact; median and CRPS hardly change.
    */
   maxSpreadMass?: number;
@@ -153,6 +153,6 @@ function record(
   forecasts.crpsWithoutFloorMs[place] = crpsMs(free, rttMs);
   forecasts.upToWithoutFloor[place] = free.cdf(rttMs);
   forecasts.belowWithoutFloor[place] = free.cdf(rttMs) - free.probabilityOf(rttMs);
-  // As `score` does: an RTT that is too fast means that a place is wrong.
+  // As in `score`: a too short RTT means that a place is wrong.
   if (probability === 0) forecasts.codeBits[place] = -Math.log2(free.probabilityOf(rttMs));
 }

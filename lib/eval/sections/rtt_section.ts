@@ -69,7 +69,7 @@ export interface RttSection {
   resampling: Resampling;
   /** Longer RTTs count as this in CRPS. */
   crpsLimitMs: number;
-  /** Point forecasts are the medians. */
+  /** With the medians as point forecasts. */
   model: MethodMetrics<RttMetrics>;
   /** With the model's likeliest RTTs as point forecasts; see `RttDistribution.likeliest`. */
   likeliest: MethodMetrics<ErrorMetrics>;
@@ -83,7 +83,7 @@ export interface RttSection {
   numTrainingUsed: number;
   numObservable: number;
   numObserved: number;
-  /** Probability of the forecasts that was spread over unlikely RTTs: mean and largest; null without any. */
+  /** Probability that was spread over unlikely RTTs: mean and largest; null without forecasts. */
   meanSpreadMass: number | null;
   maxSpreadMass: number | null;
 }

@@ -28,7 +28,7 @@ export const TRUTH_QUANTILES: readonly number[] = [0.05, 0.25, 0.5, 0.75, 0.95];
 interface ReplyScore {
   /** -log2 P(measured code | a reply came) of the truth; its mean is the conditional entropy. */
   trueBits: number;
-  /** The prediction's less `trueBits`; its mean is the excess over the conditional entropy. */
+  /** The prediction's bits minus `trueBits`; the mean is the excess over the conditional entropy. */
   excessBits: number;
   /** The true probability of the predicted central interval for each of {@link COVERAGE_LEVELS}. */
   coverage: number[];
@@ -73,7 +73,7 @@ export function trueProbabilityBelow(model: LatencyModel, predicted: RttDistribu
   return model.probabilityBetween(0, lowMs) + shareBelow * model.probabilityBetween(lowMs, highMs);
 }
 
-/** Probability that may be spread over unlikely first bytes instead of being asked for. */
+/** Probability that may be spread over unlikely first bytes instead of being computed. */
 const MAX_SPREAD_MASS = 1e-3;
 
 export interface TruthScores {
@@ -82,7 +82,7 @@ export interface TruthScores {
   numReplies: number;
   /** -log2 P(RTT code | a reply came) of the truth: an estimate of the conditional entropy. */
   trueBits: MeanWithError;
-  /** The model's less the truth's. */
+  /** The model's bits minus the truth's. */
   excessBits: MeanWithError;
   /** The excess for whether a reply comes. */
   outcomeExcessBits: MeanWithError;

@@ -131,7 +131,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
 
 Deno.test("observePasses() rejects measurements that can be iterated only once", () => {
   const { training } = lowRankRtts();
-  assertThrows(() => MAKERS.DmfsgdBaseline(0, 2).train(training.values()), Error, "iterated once");
+  assertThrows(() => MAKERS.DmfsgdBaseline(0, 2).train(training.values()), Error, "iterated only once");
 });
 
 /** A part of a matrix whose logarithm is a sum of biases and a matrix of rank 2. */
