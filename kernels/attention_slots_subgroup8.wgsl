@@ -19,7 +19,7 @@ struct Row { slice: array<vec4f, 4> }
 // One number per row of the lane.
 struct Scores { row: array<f32, 4> }
 
-// A lane's x.
+// The x of one lane, in all lanes.
 fn spread(lane: u32, x: vec4f) -> vec4f {
   if (lane == 0u) { return subgroupBroadcast(x, 0u); }
   if (lane == 1u) { return subgroupBroadcast(x, 1u); }

@@ -3,10 +3,9 @@
 // subgroup matrices, which Dawn maps to VK_KHR_cooperative_matrix.
 // A workgroup is 2 x 4 subgroups, each with 4 x 2 matrices of sums: a tile of 8 MATRIX rows and columns, 128
 //   if matrices are 16 x 16 (NVIDIA, 32 lanes), 64 if they are 8 x 8 (lavapipe, 8 lanes). TILE_K = 4 MATRIX
-//   steps of k at a time go through workgroup memory as words of 8 f16. A thread loads 4 words of each
-//   operand and fetches the next ones while the current ones are multiplied. A row of the tile has one extra
-//   word, which makes an odd number, so that the 8 rows that a matrix load reads together are in different
-//   banks.
+//   steps of k at a time go through workgroup memory as words of 8 f16. A thread loads 4 words of each operand
+//   and fetches the next ones while the current ones are multiplied. A row of the tile has one extra word, so
+//   its length is odd and the 8 rows that a matrix load reads together are in different banks.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if
 //   TRANSPOSE_B, read; both f16, or f32 if A_F32, B_F32, then rounded to f16 when fetched (NaN beyond f16's
 //   range); d, c, e as in gemm_tiled. With SPLIT both are f32: each is multiplied by its scale and

@@ -27,7 +27,7 @@ export interface GpuInfo {
   readonly vendor: string;
   /** Lanes that run in lockstep; undefined without subgroups or if their size varies. */
   readonly subgroupSize: number | undefined;
-  /** Whether WGSL needs `enable subgroups;`, as in the standard; Deno's compiler (naga) refuses that line. */
+  /** Whether WGSL needs `enable subgroups;`, as in the standard; Deno's compiler (naga) rejects that line. */
   readonly enablesSubgroups: boolean;
   /** Whether the adapter runs on the CPU. */
   readonly isSoftware: boolean;
@@ -66,7 +66,6 @@ class KeptBuffers<T> {
     return found ?? this.make(madeBytes);
   }
 
-  /** Keeps a buffer for later. @param sizeBytes Size of the buffer. */
   give(buffer: T, sizeBytes: number): void {
     if (sizeBytes < LEAST_KEPT_BYTES || this.#freeBytes + sizeBytes > KEPT_BYTES) return this.drop(buffer);
     this.#freeBytes += sizeBytes;
@@ -242,7 +241,7 @@ export class Gpu {
     this.check();
   }
 
-  /** What has failed on the device since it was opened; undefined if nothing has. */
+  /** The failure of the device since it was opened; undefined if there was none. */
   get fault(): string | undefined {
     if (this.#lost) return `the GPU device was lost (${this.#lost})`;
     return this.#error && `WebGPU: ${this.#error}`;
@@ -278,7 +277,7 @@ export class Gpu {
     this.device.destroy();
   }
 
-  /** Waits for all open devices of this thread, before the thread ends. */
+  /** Waits until all open devices of this thread are idle, before the thread ends. */
   static blockUntilIdle(): void {
     for (const reference of opened) {
       const gpu = reference.deref();
@@ -288,9 +287,9 @@ export class Gpu {
   }
 
   /**
-   * On Deno's WebGPU the call blocks until the queue is idle. A process must not end earlier: Mesa's lavapipe
+   * Deno's WebGPU blocks in the call until the queue is idle. A process must not end earlier: Mesa's lavapipe
    * compiles shaders in its queue's thread, and `exit()` frees LLVM's tables in use there, so the process
-   * aborts or its memory is corrupted (Mesa 25.0, Deno 2.9). The queue of a lost device keeps working too. On
+   * aborts or its memory is corrupted (Mesa 25.0, Deno 2.9). The queue of a lost device keeps working too. In
    * Dawn only `destroy()` blocks, and a promise pending at the end of the thread aborts the process (webgpu
    * 0.6.2).
    */
@@ -330,7 +329,7 @@ export class Gpu {
       this.device.queue.submit([encoder.finish()]);
       // Deno's mapAsync blocks until the device is idle, so let the caller work first.
       await null;
-      // For a lost device the error says only that it failed.
+      // For a lost device the error contains no reason.
       await staging.mapAsync(GPUMapMode.READ, 0, size).catch(async (error) => {
         await this.finish();
         throw error;

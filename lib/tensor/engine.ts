@@ -36,7 +36,7 @@ export interface EngineOptions {
   dtype?: DType | undefined;
   /** Checks that Dawn omits from kernels (default: all possible on a GPU, none in software). */
   toggles?: readonly DawnToggle[] | undefined;
-  /** Called with a line that says which engine runs and why, if there was a choice and the line is new. */
+  /** Called with a line on which engine runs and why, if there was a choice and the line is new. */
   onLog?: ((line: string) => void) | undefined;
 }
 
@@ -129,7 +129,8 @@ export async function requestAdapter(options: EngineOptions): Promise<ChosenAdap
 }
 
 /**
- * Dawn's adapter if `auto` should use it, or why not. @param other The runtime's, to see if there is a GPU.
+ * Returns Dawn's adapter if `auto` should use it, else the reason why not. @param other The runtime's
+ * adapter, which shows whether there is a GPU.
  */
 async function matrixAdapter(
   other: GPUAdapter | null,

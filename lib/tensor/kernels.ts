@@ -283,7 +283,7 @@ export const KERNEL_SOURCES = Object.fromEntries(
 function partsOf(text: string): string {
   return [...text.matchAll(/^\/\/ #include (\w+)\.wgsl$/gm)].map(([, name]) => {
     const part: string | undefined = PARTS[name as keyof typeof PARTS];
-    ensure(part, `${name}.wgsl is included and not among the parts`);
+    ensure(part, `${name}.wgsl is included but is not among the parts`);
     return markedSource(name, part) + partsOf(part);
   }).join("");
 }

@@ -183,7 +183,7 @@ export class Program {
     }));
   }
 
-  /** Time of each dispatch in a range, submitted one by one, in seconds. */
+  /** Times the dispatches of a range, submitted one by one, in seconds. */
   async #timesOfHost(start: number, end: number): Promise<number[]> {
     const { device } = this.#gpu;
     const times: number[] = [];
@@ -196,7 +196,7 @@ export class Program {
     return times;
   }
 
-  /** Time of each dispatch in a range, submitted together, in seconds by the device's timestamps. */
+  /** Times the dispatches of a range, submitted together, in seconds by the device's timestamps. */
   async #timesOfDevice(start: number, end: number): Promise<number[]> {
     const { device } = this.#gpu;
     const count = 2 * (end - start);

@@ -108,7 +108,7 @@ export class KernelRegistry {
   }
 
   /**
-   * The kernel with the given override values, compiled at the first call.
+   * Returns the kernel with the given override values, compiling it at the first call.
    *
    * @param name The name of a file in kernels/ without `.wgsl`.
    * @param overrides Values of override constants instead of their defaults; 0 or 1 for a `bool`.
@@ -189,7 +189,7 @@ export class KernelRegistry {
   #prelude({ usesLanes, usesSubgroups, usesMatrices }: KernelInterface): string {
     const { subgroupSize, enablesSubgroups, matrix } = this.gpu.info;
     const lines = [
-      // Subgroups of a workgroup have different rows, which Tint would refuse.
+      // Subgroups of a workgroup have different rows, which Tint would reject.
       enablesSubgroups && (usesLanes || usesSubgroups) &&
       "enable subgroups;\ndiagnostic(off, subgroup_uniformity);",
       usesMatrices &&
@@ -227,8 +227,8 @@ async function reportErrors(
 // checks the bounds of half as many words; a training step of the demo preset 0.87; forward and backward at
 // the width of 95m 0.72.
 //
-// A number beyond the range of f16 becomes NaN, because WGSL leaves its conversion open. So every check for
-// finite results detects an overflow.
+// A number beyond the range of f16 becomes NaN, because WGSL does not define its conversion. So every check
+// for finite results detects an overflow.
 //
 // Kernels for matrix units declare f16 operands themselves, as words of 8 elements: array<vec4u>.
 

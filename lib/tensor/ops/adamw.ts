@@ -1,8 +1,6 @@
 /**
- * AdamW's update of one tensor, or of some rows of a table.
- *
- * Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2, with the
- * arithmetic of torch.optim.AdamW.
+ * AdamW's update of one tensor, or of some rows of a table: Loshchilov and Hutter, Decoupled Weight Decay
+ * Regularization, ICLR 2019, algorithm 2, with the arithmetic of torch.optim.AdamW.
  *
  * @module
  */

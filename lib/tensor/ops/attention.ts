@@ -33,7 +33,6 @@ export interface AttentionShape {
   readonly headDim: number;
 }
 
-/** See {@link addAttention}. */
 interface AttentionTensors {
   q: Tensor;
   k: Tensor;

@@ -1,8 +1,7 @@
 /**
  * Code that operations share: checks of arguments, the loops of products, and the grid of elementwise
- * kernels, together with the simplest of them, the copy. Each `add…` function checks its arguments before it
- * adds a dispatch, and throws a `KernelError` that names the tensor that is too small or the size that does
- * not fit.
+ * kernels, including the simplest of them, the copy. Each `add…` function checks its arguments before it adds
+ * a dispatch, and throws a `KernelError` with the tensor that is too small or the size that does not fit.
  *
  * @module
  */
@@ -39,7 +38,7 @@ export function requireLength(kernel: string, length: number, tensors: Record<st
   }
 }
 
-/** Override and parameter of kernels with `products_tiled.wgsl`, whose loops are unrolled on a GPU. */
+/** The override and parameter that unroll the loops of kernels with `products_tiled.wgsl` on a GPU. */
 export function productLoops(
   info: Pick<GpuInfo, "isSoftware">,
 ): { overrides: Record<string, number>; params: Record<string, number> } {

@@ -1,10 +1,7 @@
 /**
- * The cross-entropy of logits with its gradient, and log-probabilities of chosen rows.
- *
- * Logits may first be soft-capped, z = s tanh(logit / s). Probabilities are never stored: the same dispatch
- * writes the loss and the gradient.
- *
- * Source: Gemma Team, Gemma 2, 2024, section 2 (softcap).
+ * The cross-entropy of logits with its gradient, and log-probabilities of selected rows. Logits may first be
+ * soft-capped, z = s tanh(logit / s): Gemma Team, Gemma 2, 2024, section 2. Probabilities are never stored:
+ * the same dispatch writes the loss and the gradient.
  *
  * @module
  */

@@ -32,7 +32,7 @@ export function numTokenRows(rows: number, vocabSize: number): number {
 }
 
 /**
- * The rows sorted by token, as {@link addEmbeddingBackward} reads them.
+ * Sorts the rows by token, for {@link addEmbeddingBackward}.
  *
  * @param tokens (rows, perRow); values of `vocabSize` or more are skipped.
  * @param options `perRow`: tokens per row (default: 1). `numUses`: the space for tokens (default: all).
@@ -133,7 +133,7 @@ export function addRows(
 }
 
 /**
- * Adds a limit to a program that keeps rows of a table within a distance of their anchors.
+ * Adds an operation to a program that keeps rows of a table within a distance of their anchors.
  *
  * @param args `table` (updated) and `anchors`: (rows or more, width) f32; `limits`: (rows) f32, the largest
  *   Euclidean distance of each row; `width` is a multiple of 4.

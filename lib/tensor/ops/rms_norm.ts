@@ -1,7 +1,6 @@
 /**
- * rmsNorm without parameters: y = x / sqrt(mean(x^2) + eps) over each row, and its gradient.
- *
- * Source: Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
+ * rmsNorm without parameters: y = x / sqrt(mean(x^2) + eps) over each row, and its gradient. Source: Zhang
+ * and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
  *
  * @module
  */
