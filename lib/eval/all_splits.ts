@@ -13,7 +13,7 @@ export interface SplitCounts {
   test: number;
 }
 
-/** A split that holds out no measurement. */
+/** A split that does not hold out any measurements. */
 export interface EmptySplit extends PlannedSplit {
   counts: SplitCounts;
 }

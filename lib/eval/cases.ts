@@ -232,7 +232,7 @@ export function evenlySpread<T>(values: readonly T[], count: number): T[] {
   return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
 }
 
-/** Draws measurements, in the order of the rows. */
+/** Draws measurements; returns them in the order of the rows. */
 function chooseMeasurements(
   rows: ProbeRowSource,
   { count, seed }: { count: number; seed: number },
@@ -251,7 +251,6 @@ function chooseMeasurements(
   return chosen;
 }
 
-/** Makes cases of some measurements of a row. */
 export function casesOf(
   rows: ProbeRowSource,
   { row, indexes, maxContext }: { row: number; indexes: readonly number[]; maxContext: number },
@@ -302,7 +301,6 @@ class RowMeasurements {
 
   constructor(readonly row: ProbeRow) {}
 
-  /** @param index Index in the row. */
   at(index: number): TokenMeasurement & { timeS: number } {
     return getOrMake(this.#made, index, () => {
       const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = this.row;

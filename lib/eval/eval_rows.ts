@@ -40,13 +40,12 @@ export interface OpenEvalRows extends EvalRows, Disposable {
 }
 
 export interface EvalRowsOptions {
-  /** The split to predict. */
   split: SplitName;
   /** Probe rows whose `train` split the model was trained on (the same folder). */
   trainDir?: string | undefined;
-  /** The rows' manifests; read by default. */
+  /** Manifests of the rows (default: read from the folders). */
   checked?: CheckedOutputs | undefined;
-  /** What to do about damaged chunks (error). */
+  /** How damaged chunks are treated (error). */
   onCorrupt?: "error" | "skip" | undefined;
   /** By default `train` if the rows were split by pair, destination or node, else `all`. */
   history?: HistoryMode | undefined;

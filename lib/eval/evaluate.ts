@@ -57,7 +57,7 @@ export interface EvaluateOptions {
   dataDir: string;
   /** Probe rows whose `train` split the model was trained on (those of `dataDir`). */
   trainDir?: string | undefined;
-  /** The rows' manifests; read by default. */
+  /** Manifests of the rows (default: read from the folders). */
   checked?: CheckedOutputs | undefined;
   split: SplitName;
   /** See {@link openEvalRows}. */

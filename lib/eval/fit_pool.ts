@@ -53,9 +53,9 @@ export interface FitPoolOptions {
   readonly dataDir: string;
   /** Probe rows whose `val` split chooses the weights; folders without one are skipped. */
   readonly validationDirs: readonly string[];
-  /** The rows' manifests; read by default. */
+  /** Manifests of the rows (default: read from the folders). */
   readonly checked?: CheckedOutputs | undefined;
-  /** What to do about damaged chunks (error). */
+  /** How damaged chunks are treated (error). */
   readonly onCorrupt?: "error" | "skip" | undefined;
   /** Maximum number of measurements that the weights are chosen on. */
   readonly maxMeasurements: number;
@@ -213,7 +213,7 @@ function answered(drawn: readonly EvalCase[]): EvalCase[] {
 
 interface Asked {
   readonly query: RttQuery;
-  /** null: no reply. */
+  /** Null for no reply. */
   readonly rttCode: number | null;
   /** The original measurement, if an unknown address replaces an endpoint. */
   readonly hidden?: EvalCase["measurement"];
@@ -345,7 +345,6 @@ interface PooledAnswer extends PoolCase {
   readonly probability: number;
 }
 
-/** Asks the model and the simple forecasts. */
 async function casesOf(
   model: PingModel,
   pool: Pool,

@@ -24,7 +24,6 @@ export interface EvalRun {
   step: number;
   /** SHA-256 of the checkpoint's `model.safetensors`, which identifies the model. */
   modelSha256: string;
-  /** Whether its pool was used. */
   isPooled: boolean;
   numParameters: number;
   sequenceLength: number;
@@ -57,7 +56,6 @@ export interface EvalRun {
 /** Plain JSON without NaN. */
 export interface EvalReport {
   run: EvalRun;
-  /** RTTs, compared with baselines. */
   rtt?: RttSection;
   /** Addresses never seen, after a few measurements of their own; only on request. */
   adapted?: AdaptSection;

@@ -30,7 +30,7 @@ const UNCHECKED = ["disable_robustness", "disable_workgroup_init"] as const;
 type DawnToggle = typeof UNCHECKED[number];
 
 export interface EngineOptions {
-  /** Default: `auto`. */
+  /** `auto` by default. */
   engine?: EngineChoice | undefined;
   /** Storage format of a model to train; undefined for answers, which always use f32. */
   dtype?: DType | undefined;
@@ -41,7 +41,7 @@ export interface EngineOptions {
 }
 
 interface ChosenAdapter {
-  /** Null if the engine finds none. */
+  /** Null if the engine has none. */
   adapter: GPUAdapter | null;
   engine: EngineName;
 }

@@ -56,7 +56,6 @@ export function gridOf(count: number): [number, number] {
   return [Math.ceil(count / y), y];
 }
 
-/** A sequence of dispatches on one device. */
 export class Program {
   readonly #steps: Step[] = [];
   readonly #marks: { label: string; end: number }[] = [];

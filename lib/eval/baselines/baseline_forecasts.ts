@@ -26,7 +26,6 @@ import { tuningRows } from "./tuned.ts";
 
 const WORKER = new URL("./baseline_worker.ts", import.meta.url);
 
-/** The fields of an `EvalCase` that baselines use. */
 export interface BaselineCase extends Pick<EvalCase, "srcAddr" | "dstAddr" | "rttMs"> {
   readonly measurement: Pick<EvalCase["measurement"], "timeS">;
 }

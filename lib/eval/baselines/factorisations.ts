@@ -12,7 +12,6 @@ import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { dot, RidgeSum } from "../../model/coordinates/ridge.ts";
 
 export interface FactorisationOptions {
-  /** Seed of the initial vectors. */
   seed: number;
   /** Length of the vectors, not counting a bias. */
   rank: number;

@@ -27,7 +27,6 @@ const NUM_ITERATIONS = 15;
 const PRIOR_ANY = 0.1;
 const PRIOR_STAY = 5;
 
-/** A fitted model with K levels. */
 export interface Levels {
   /** (K,) */
   center: Float64Array;
@@ -38,7 +37,6 @@ export interface Levels {
 
 interface LevelOptions {
   numLevels: number;
-  /** Lower bound of the scales. */
   minScale: number;
 }
 

@@ -15,7 +15,6 @@ export interface TableOptions {
   maxMeasurements: number;
   seed: number;
   signal?: AbortSignal | undefined;
-  /** Called for each probe row. */
   onRow?: () => void;
 }
 
@@ -65,7 +64,6 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
     return this.length === 0 ? -Infinity : this.#timeUs[this.#order[this.length - 1]] / 1e6;
   }
 
-  /** Yields measurements, oldest first. */
   *[Symbol.iterator](): Generator<BaselineMeasurement> {
     for (const place of this.#order) {
       yield {

@@ -18,7 +18,6 @@ import { VivaldiBaseline } from "./vivaldi.ts";
 /** Baselines with different settings, by their settings in words; the usual ones first. */
 type Candidates = Record<string, () => Baseline>;
 
-/** The baselines that know places. */
 export const PLACE_BASELINES = ["distance regression", "country median", "forest with places"] as const;
 
 /**

@@ -63,7 +63,6 @@ export class TunedBaseline implements Baseline {
       (predictedMs === undefined ? undefined : this.#factors?.map((factor) => predictedMs * factor));
   }
 
-  /** The chosen settings, if there was a choice. */
   get settings(): string | undefined {
     return this.candidates.size > 1 ? this.#settings : undefined;
   }
@@ -174,7 +173,6 @@ function* filtered(
   for (const each of measurements) if (isWanted(each)) yield each;
 }
 
-/** The time of the measurement at index `count`. */
 function timeAt(measurements: Iterable<BaselineMeasurement>, count: number): number {
   let seen = 0;
   let last = Infinity;

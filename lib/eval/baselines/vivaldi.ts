@@ -25,7 +25,6 @@ const MIN_HEIGHT_MS = 0.01;
 const MIN_RTT_MS = 1e-3;
 
 export interface VivaldiOptions {
-  /** Seed of the nodes' initial positions. */
   seed: number;
   /** Dimensions of the space (4). */
   numDimensions?: number;

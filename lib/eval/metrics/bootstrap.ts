@@ -16,7 +16,6 @@ import { RandomStream } from "../../base/random.ts";
 import type { EvalCase } from "../cases.ts";
 import { quantileOfSorted } from "../../base/sample_statistics.ts";
 
-/** The ends of a 95 % interval. */
 export type Interval = readonly [low: number, high: number];
 
 /** A statistic of each resample; NaN if the resample has no value of it. */

@@ -14,7 +14,7 @@ import { type ClusterBootstrap, type Interval, intervalOf, type Replicates } fro
 import { meanOf, quantileOfSorted } from "../../base/sample_statistics.ts";
 import { MAX_PING_RTT_MS, type RttDistribution, RTTS_MS } from "../../query/rtt/rtt_distribution.ts";
 
-/** The reported quantiles of the relative errors. */
+/** Quantiles of the relative errors to report. */
 const RELATIVE_SHARES = [0.5, 0.75, 0.9, 0.95] as const;
 
 /** Errors of many forecasts; null if there were none. */
@@ -108,7 +108,6 @@ export function scoreErrors(
   return { metrics: { ...errorValues({ absolute, relative, scores, measuredMs }), intervals }, replicates };
 }
 
-/** NaN for a missing forecast. */
 interface Errors {
   absolute: Float64Array;
   relative: Float64Array;
@@ -157,7 +156,7 @@ function finiteOrNull(value: number): number | null {
 // codes go up to 51 days, and a forecast that gives 1 in 10,000 to the last of them would score 40 ms for
 // that alone.
 
-/** Longer RTTs count as this one. */
+/** Longer RTTs are scored as this one. */
 export const CRPS_LIMIT_MS = MAX_PING_RTT_MS;
 
 /** Index of the first code whose RTT is above the limit. */

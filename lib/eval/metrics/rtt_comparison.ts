@@ -27,7 +27,6 @@ export type ComparedMetric = keyof typeof MEASURE_OF;
 /** `none`: the difference may be chance. */
 export type Verdict = "better" | "worse" | "none";
 
-/** Verdicts for metrics where larger is better. */
 export const REVERSED = { better: "worse", worse: "better", none: "none" } as const;
 
 export interface RttComparison {
@@ -87,7 +86,7 @@ export function verdictOf(interval: Interval | null): Verdict {
   return interval[1] < 0 ? "better" : "worse";
 }
 
-/** Larger numbers are not suggested. */
+/** No larger number is suggested. */
 const MOST_CASES = 1e7;
 /**
  * Standard errors between a true difference and 0 such that the 95 % interval excludes 0 in half and in 80 %

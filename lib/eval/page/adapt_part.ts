@@ -27,7 +27,6 @@ export function adaptPart(section: AdaptSection): Block[] {
   ];
 }
 
-/** Why nothing could be predicted. */
 export function noneText({ counts, numUnseen }: AdaptSection): string {
   return `None of the ${countText(numUnseen)} unseen addresses has more than ${Math.max(...counts)} ` +
     "replies to or from known ones, so none could be predicted after that many.";

@@ -21,7 +21,6 @@ const SPLIT_METRICS: readonly ComparedMetric[] = [
   "crpsMs",
 ];
 
-/** What each split mode holds out. */
 const HELD_OUT: Record<SplitMode, string> = {
   probe: "sources never seen in training",
   destination: "destinations never seen in training",

@@ -136,7 +136,7 @@ function exactCell(method: MethodScores, count: "top1Exact" | "top5Exact"): Tabl
   return valueCell(percentText(method[count]), percentIntervalText(method.intervals[count]) + verdict);
 }
 
-/** The larger share is better. */
+/** Verdicts on methods for which a larger share is better. */
 const SHOWN = { better: "the model is worse", worse: "the model is better", none: "not significant" };
 
 function guessTable(scores: DestinationScores): Block[] {

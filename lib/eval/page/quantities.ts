@@ -79,7 +79,6 @@ export function comparedCell(
   return comparison ? { text, note: rivalText(comparison, ": "), kind: KIND_OF[comparison.verdict] } : text;
 }
 
-/** The share of measurements inside 90 % intervals. */
 export function insideOf(coverage: readonly Coverage[] | undefined): number | null {
   return coverage?.find(({ level }) => level === SHOWN_LEVEL)?.share ?? null;
 }
@@ -132,7 +131,7 @@ export function fixedText(value: number | null, digits = 2): string {
   return value === null ? NONE : value.toFixed(digits);
 }
 
-/** Commas separate thousands. */
+/** With commas between thousands. */
 export function countText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }

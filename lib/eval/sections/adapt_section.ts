@@ -54,7 +54,6 @@ export interface AdaptedForecasts {
 }
 
 export interface AdaptSection {
-  /** Given measurements per address, ascending. */
   counts: number[];
   /** New addresses with a reply to or from a known one; those with enough replies; those drawn. */
   numUnseen: number;
@@ -73,7 +72,6 @@ export interface AdaptSection {
 export interface AdaptSectionOptions {
   /** Given measurements per address, ascending. */
   readonly counts: readonly number[];
-  /** Maximum number of measurements to predict. */
   readonly maxMeasurements: number;
   readonly seed: number;
   /** Makes untrained baselines by name, and the maximum number of training measurements for them. */
@@ -227,9 +225,7 @@ interface AdaptBaselineOptions {
   /** Untrained, by name. */
   readonly baselines: ReadonlyMap<string, Baseline>;
   readonly training: MeasurementTable;
-  /** Given measurements per address. */
   readonly numGiven: number;
-  /** Cases of the validation split, if there is one. */
   readonly validation?: UnseenCases | undefined;
   /** Called after each baseline. */
   readonly onDone: () => void;

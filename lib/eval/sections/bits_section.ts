@@ -128,7 +128,7 @@ export interface TokenTypeBits {
 export type FieldBits = Record<Field, number | null>;
 
 export interface PositionBits {
-  /** How many measurements precede it in the context. */
+  /** How many measurements precede these in their contexts. */
   position: number;
   numMeasurements: number;
   /** Mean over the measurements, without MeasurementStart. */

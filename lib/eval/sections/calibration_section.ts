@@ -61,7 +61,6 @@ export async function learnCalibration(
   return { calibration: QuantileCalibration.of(places), numDrawn: cases.length, numMeasurements };
 }
 
-/** The effect of a correction on forecasts. */
 export function calibrationSection(
   { calibration, numDrawn, numMeasurements }: LearnedCalibration,
   forecasts: RttForecasts,

@@ -54,7 +54,7 @@ export interface DestinationScores {
   numContext: number;
   meanContext: number;
   numCases: number;
-  /** The model first. */
+  /** The model is first. */
   methods: MethodScores[];
 }
 
@@ -240,7 +240,7 @@ function numCommonBits(a: Uint8Array, b: Uint8Array): number {
 // Guesses without a model, from earlier measurements: the most frequent destinations overall or of the same
 // source, and those whose median RTT, of the source or of all, is nearest to the measured one.
 
-/** More than any method is asked for. */
+/** More guesses than are requested from any method. */
 const MAX_GUESSES = 100;
 
 /** Measurements of a destination, of one source or of all. */
@@ -258,7 +258,7 @@ export interface GuessQuery {
   readonly context: readonly TokenMeasurement[];
 }
 
-/** By the name of their method, best first. */
+/** Keyed by method, best first. */
 export type Guesses = ReadonlyMap<string, readonly Uint8Array[]>;
 
 /**

@@ -116,7 +116,7 @@ export interface FloorEffect {
   massBelow: number | null;
   /** The median error and CRPS with floors against those without. */
   comparisons: RttComparison[];
-  /** With floors, and without. */
+  /** With floors, then without. */
   coverage: Coverage[];
   coverageWithout: Coverage[];
 }

@@ -19,7 +19,6 @@ import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
 import { type EvalCase, queryOf, type RowPlace } from "../cases.ts";
 import { ClusterBootstrap, type ComparedIntervals, comparedWithFirst } from "../metrics/bootstrap.ts";
 
-/** The candidates of one choice. */
 export interface RankedGroup {
   /** The first measurement of each candidate in the window, which is predicted. */
   readonly places: readonly RowPlace[];
@@ -36,7 +35,7 @@ export interface DrawnRankings {
 export interface ChoiceScores {
   /** Mean excess of the first choice's RTT over the shortest RTT of its candidates. */
   regretMs: number;
-  /** The share of choices that were the nearest one. */
+  /** The share of choices that were right. */
   rightShare: number;
 }
 
@@ -52,7 +51,6 @@ export interface RankingSection {
   numChoices: number;
   numSources: number;
   meanCandidates: number;
-  /** The model's context size. */
   numContext: number;
   /** The model's two methods first. A method with equal predictions chooses among them at random. */
   methods: RankingMethod[];
@@ -118,7 +116,7 @@ export async function drawRankings(
 
 interface RankingOptions extends Pick<StageHooks, "signal"> {
   readonly drawn: DrawnRankings;
-  /** For the same cases. */
+  /** Forecasts for the same cases. */
   readonly baselines: BaselineForecasts;
   /** The `maxContext` that the cases were drawn with. */
   readonly maxContext: number;

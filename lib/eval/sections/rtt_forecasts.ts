@@ -28,7 +28,6 @@ export interface ForecastOptions {
 /** One entry per forecast; those of RTTs are NaN without a reply. */
 export interface RttForecasts {
   caseIndex: Uint32Array;
-  /** Context sizes. */
   numContext: Uint32Array;
   /** Median of the RTT given a reply. */
   predictedMs: Float64Array;
@@ -44,7 +43,7 @@ export interface RttForecasts {
   spreadMass: Float64Array;
   /** The mass below the floor, which was cut off; NaN without a floor, as are the fields below. */
   massBelowFloor: Float64Array;
-  /** The same fields without the floor. */
+  /** The fields above without the floor. */
   predictedWithoutFloorMs: Float64Array;
   crpsWithoutFloorMs: Float64Array;
   belowWithoutFloor: Float64Array;
@@ -89,7 +88,6 @@ export async function forecastRtts(
   return forecasts;
 }
 
-/** The forecasts at some indexes. */
 export function selectForecasts(forecasts: RttForecasts, places: readonly number[]): RttForecasts {
   return forecastsOf(places.length, (key, i) => forecasts[key][places[i]]);
 }

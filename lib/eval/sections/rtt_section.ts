@@ -67,7 +67,7 @@ export interface RttSection {
   isEveryContext: boolean;
   /** Resampling of all intervals, including those of failures. */
   resampling: Resampling;
-  /** Longer RTTs count as this in CRPS. */
+  /** Longer RTTs are scored as this one in CRPS. */
   crpsLimitMs: number;
   /** With the medians as point forecasts. */
   model: MethodMetrics<RttMetrics>;
@@ -92,7 +92,7 @@ const NUM_PIT_BINS = 20;
 
 /** How to compare forecasts with the measurements and with baselines. */
 export interface ComparedOptions extends Pick<ForecastOptions, "contexts" | "everyContext" | "signal"> {
-  /** For the same cases. */
+  /** Forecasts for the same cases. */
   baselines: BaselineForecasts;
   clusters: Clusters;
   seed: number;
@@ -113,7 +113,6 @@ export async function evaluateRtt(
   return { forecasts, ...await compareForecasts(forecasts, cases, options) };
 }
 
-/** Scores forecasts of the model and of baselines. */
 export async function compareForecasts(
   forecasts: RttForecasts,
   cases: readonly EvalCase[],
@@ -213,7 +212,7 @@ class Scorer {
   readonly isFailed: Uint8Array;
   /** Indexes of the forecasts of measurements with a reply. */
   readonly answered: readonly number[];
-  /** All of them, then those of each context size. */
+  /** All answered forecasts, then those with each context size. */
   readonly groups: readonly (readonly number[])[];
   readonly #measuredMs: Float64Array;
   readonly #pacer: EventLoopPacer;

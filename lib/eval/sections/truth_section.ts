@@ -97,7 +97,6 @@ export interface TruthScores {
   }[];
 }
 
-/** Scores of corrected predictions. */
 export type CalibratedScores = Pick<TruthScores, "excessBits" | "coverage">;
 
 /** Predictions against the truth: all of them, and by group. */
@@ -110,7 +109,7 @@ export interface TruthSection extends TruthScores {
 
 interface TruthSectionOptions {
   truth: SyntheticTruth;
-  /** A correction of the predictions to compare too. */
+  /** A correction of the predictions, which is also scored. */
   calibration?: QuantileCalibration | undefined;
   /** Context sizes; each case gets one of them, in rotation. */
   contexts: readonly number[];
@@ -123,7 +122,7 @@ interface TruthSample {
   outcomeExcessBits: number;
   /** Absent without a reply. */
   reply?: ReplyScore;
-  /** Of the corrected prediction. */
+  /** Score of the corrected prediction. */
   calibrated?: ReplyScore;
 }
 

@@ -14,7 +14,7 @@ export interface AdamWStep {
   beta2: number;
   epsilon: number;
   weightDecay: number;
-  /** From 1. */
+  /** Counted from 1. */
   step: number;
 }
 

@@ -34,7 +34,6 @@ interface LossScaleRange {
   readonly growthSteps: number;
 }
 
-/** The default. */
 export const LOSS_SCALE: LossScaleRange = { initial: 2 ** 15, min: 1, max: 2 ** 24, growthSteps: 500 };
 
 /** Values of a new loss scale, (2) f32: the scale, and the number of finite steps since it changed. */

@@ -52,7 +52,6 @@ export function rowGrid({ registry }: Program, rows: number): [number, number] {
 
 /** Number of vec4 per thread of an elementwise kernel; `BATCH` in WGSL. */
 const BATCH = 8;
-/** Elements per workgroup of an elementwise kernel. */
 const ELEMENTS_PER_WORKGROUP = 64 * BATCH * 4;
 
 /** The override of elementwise kernels that load several vec4 at once. */
