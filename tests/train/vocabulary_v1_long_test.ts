@@ -69,7 +69,7 @@ Deno.test("eval with vocabulary v1 reports bits only, with a note", async () => 
     ...["--split", "val", "--history", "all", "--max-measurements", "30"],
   ];
   const { stdout, stderr } = await succeed(...args);
-  assertStringIncludes(stdout + stderr, "models with vocabulary v1 are evaluated on nothing else");
+  assertStringIncludes(stdout + stderr, "models with vocabulary v1 are evaluated only by bits");
   const report = JSON.parse(Deno.readTextFileSync(folder.at("eval/report.json")));
   assertEquals(Object.keys(report), ["bits", "run"]);
   assert(report.bits.withTimes.fieldBits.result > 1);

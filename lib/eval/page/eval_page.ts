@@ -323,9 +323,9 @@ function placePart(
       element("h3", "Effect of the speed of light"),
       element(
         "p",
-        "Answers have no probability below the time that light in fibre needs between the places of the two addresses. The same " +
-          "predictions with and without these floors, for measurements that have one. An RTT below its floor shows that " +
-          "the database has a wrong place.",
+        "Answers have no probability below the time that light in fibre needs between the places of the two " +
+          "addresses. The table compares the same predictions with and without these floors, for measurements " +
+          "that have one. An RTT below its floor shows that the database has a wrong place.",
       ),
       tableOf(
         [
@@ -341,9 +341,9 @@ function placePart(
       element("h3", "Do place embeddings match geography?"),
       element(
         "p",
-        "Spearman's rank correlation, over pairs of places of the training data, of the great-circle distance and of one " +
-          "minus the cosine of their embeddings, or of the RTT that their coordinates estimate: 1 if nearer places are " +
-          "always more alike, 0 if there is no relation. Intervals are from resamples of the places.",
+        "Spearman's rank correlation between the great-circle distance and one minus the cosine of the " +
+          "embeddings, or the RTT that the coordinates estimate, over pairs of places in the training data: 1 if " +
+          "nearer places are always more alike, 0 if there is no relation. Intervals are from resamples of the places.",
       ),
       tableOf(
         ["", "correlation", "places"],

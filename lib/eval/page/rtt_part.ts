@@ -89,11 +89,11 @@ function introduction(section: RttSection): string {
     : ` The baselines learned from ${countText(section.numTrainingUsed)} training measurements and ` +
       `${countText(section.numObserved)} later ones. They know the whole allowed history, ` +
       "regardless of the model's context. Their settings, below their names, were chosen on the validation " +
-      "split, or if there is none on a share of the training rows. Their errors there turn their numbers into " +
-      "distributions.";
+      "split or, without one, on a share of the training rows. Their errors there turn their predictions " +
+      "into distributions.";
   const few = numClusters < FEW_CLUSTERS ? " These are few: the true intervals are wider." : "";
   return `${countText(section.model.overall.numMeasurements)} predictions of measurements with a reply, ` +
-    `${turns}. The first row has the error of the predicted median, the second row that of the likeliest RTT ` +
+    `${turns}. The first row shows the error of the predicted median, the second row that of the likeliest RTT ` +
     "(the median within the likeliest interval that is 1 % wide). Relative errors are shares of the measured " +
     "RTT. NMAE is the sum of the errors divided by the sum of the measured RTTs. CRPS scores the whole " +
     `distribution; for a single number it is the absolute error.${others} In brackets: ` +

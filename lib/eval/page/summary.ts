@@ -119,7 +119,7 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalA
   } else if (bits) {
     const perMeasurement = fixedText(bits.withTimes.bitsPerMeasurement);
     sentences.push(
-      `A measurement takes ${perMeasurement} bits; models with vocabulary v1 are evaluated on nothing else.`,
+      `A measurement takes ${perMeasurement} bits; models with vocabulary v1 are evaluated only by bits.`,
     );
   }
   if (adapted && adapted.byCount.length === 0) sentences.push(noneText(adapted));
