@@ -129,9 +129,7 @@ export function manifestsOf(folder: string): readonly Manifest[] {
   return isReadable(folder) ? requireFinished(folder).map(({ manifest }) => manifest) : [];
 }
 
-/**
- * The folders of the shards that probe rows may have been made from. @param manifests Manifests of the rows.
- */
+/** The folders of shards that probe rows may have been made from. @param manifests Those of the rows. */
 function shardFoldersOf(manifests: readonly Manifest[]): string[] {
   return [...new Set(inputsOf(manifests).map((path) => dirname(dirname(path))))];
 }

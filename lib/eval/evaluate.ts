@@ -43,9 +43,7 @@ const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 /** Measurements per context in the bits section, and the maximum number of contexts. */
 const MEASUREMENTS_PER_CONTEXT = 8;
 const MAX_CONTEXTS = 256;
-/**
- * Measurements of the validation split for calibration: enough to know the ends of 90 % intervals to 0.7 %.
- */
+/** Measurements of the validation split for calibration: the ends of 90 % intervals are known to 0.7 %. */
 const MAX_CALIBRATION_MEASUREMENTS = 1000;
 /** Maximum number of measurements compared with the truth, evenly spread. */
 const MAX_TRUTH_CASES = 2000;
@@ -69,9 +67,7 @@ export interface EvaluateOptions {
   isEveryContext: boolean;
   /** Evaluates the network alone, without the checkpoint's pool (false). */
   noPool?: boolean | undefined;
-  /**
-   * Files with the places of addresses, for baselines and tables (default: the checkpoint's places, if any).
-   */
+  /** Files with places of addresses, for baselines and tables (default: the checkpoint's places, if any). */
   geo?: readonly string[] | undefined;
   /** Names of the baselines; those that need places are left out if there are none. */
   baselines: readonly string[];

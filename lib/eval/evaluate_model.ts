@@ -16,9 +16,7 @@ export interface ModelEvaluation {
   dataDir: string;
   /** The split to predict ("test"). */
   split?: "test" | "val";
-  /**
-   * Earlier measurements that may be known: all, or only the training set (default: as the rows were split).
-   */
+  /** Earlier measurements that may be known: all or only the training set (default: depends on the split). */
   history?: "all" | "train";
   /** Measurements to predict, drawn at random (2,000). */
   maxMeasurements?: number;

@@ -39,9 +39,7 @@ import { forecastRtts } from "./sections/rtt_forecasts.ts";
 
 /** Context sizes of the questions, in rotation. */
 const CONTEXTS = [0, 1, 2, 5, 10, 20];
-/**
- * Probability that may be spread over unlikely codes instead of being computed; the measured code's is exact.
- */
+/** Probability that may be spread over unlikely codes rather than computed; the measured code's is exact. */
 const MAX_SPREAD_MASS = 0.05;
 /** Cases whose queries are in memory at a time. */
 const CASES_AT_ONCE = 512;
@@ -223,10 +221,7 @@ interface Asked {
   readonly subject: string;
 }
 
-/**
- * Largest total weight of the questions about one subject: what holds for one unknown address need not hold
- * for others.
- */
+/** Largest total weight of questions about one subject: one unknown address may not represent others. */
 const MAX_OF_SUBJECT = 4;
 
 /** Asks half of the questions as users do: with the RTTs of the pair that the checkpoint remembers. */

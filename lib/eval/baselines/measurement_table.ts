@@ -108,9 +108,7 @@ function placesInOrder(numbers: Float64Array): Uint32Array {
   return places;
 }
 
-/**
- * Takes `count` of a known number of items, all subsets equally likely (Knuth, TAOCP 2, 3.4.2, algorithm S).
- */
+/** Takes `count` of N items, all subsets equally likely: Knuth, TAOCP 2, 3.4.2, algorithm S. */
 class Sampler {
   readonly #random: RandomStream;
   #numLeft: number;

@@ -28,9 +28,7 @@ import {
 } from "./baseline.ts";
 import { RttHistogram } from "./histories.ts";
 
-/**
- * Predicts the median of the country pair, else of the source's or the destination's country, else of all.
- */
+/** Predicts the median of the country pair, else of the source's or destination's country, else of all. */
 export class CountryBaseline extends OnePassBaseline {
   readonly #histograms = new Map<string, RttHistogram>();
   readonly #keys = new Map<string, readonly string[]>();

@@ -13,10 +13,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { RandomStream } from "../../base/random.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
 
-/**
- * Both constants are the paper's (section 4.2 and figure 3): how far a node moves, and how fast its error
- * adapts.
- */
+/** How far a node moves, and how fast its error adapts: the paper's constants (section 4.2, figure 3). */
 const TIMESTEP_CC = 0.25;
 const ERROR_CE = 0.25;
 /** ASSUMPTION: the paper only asks for a positive height. */

@@ -25,9 +25,7 @@ export type Replicates = Float64Array;
 export const NUM_RESAMPLES = 1000;
 /** The share of the resamples inside an interval. */
 export const CONFIDENCE = 0.95;
-/**
- * With 5 clusters even a sign test in which all agree does not reach 95 % (2 / 2^5), so there is no interval.
- */
+/** With 5 clusters even a unanimous sign test does not reach 95 % (2 / 2^5), so there is no interval. */
 export const MIN_CLUSTERS = 6;
 
 /** The resamples of clustered measurements, and their statistics. */
@@ -98,10 +96,7 @@ export class ClusterBootstrap {
     return replicates;
   }
 
-  /**
-   * The values that are numbers, and the clusters of all values; undefined if the numbers are in too few
-   * clusters.
-   */
+  /** The values that are numbers, and the clusters of all values; undefined with too few clusters. */
   #knownOf(values: ArrayLike<number>, places: readonly number[]): Known | undefined {
     const rows = new Map<number, number>();
     const rowOf = Uint32Array.from(places, (place) => {
@@ -186,9 +181,7 @@ function newReplicates(): Replicates {
   return new Float64Array(NUM_RESAMPLES).fill(NaN);
 }
 
-/**
- * What the measurements of a cluster share: both endpoints in either direction, the source, or a new address.
- */
+/** What the measurements of a cluster share: both endpoints in any order, the source, or a new address. */
 export type ClusterBy = "pair" | "source" | "address";
 
 export interface Clusters {

@@ -132,10 +132,7 @@ function errorValues({ absolute, relative, scores, measuredMs }: Errors): Omit<E
   };
 }
 
-/**
- * The absolute errors that the shares 0, 0.01, …, 1 of the forecasts do not exceed, ms; empty if there are
- * none.
- */
+/** The absolute errors, ms, that the shares 0, 0.01, …, 1 of the forecasts do not exceed; empty if none. */
 export function errorCdf({ predictedMs, measuredMs }: ScoredForecasts): number[] {
   const errorsMs = predictedMs.map((predicted, i) => Math.abs(predicted - measuredMs[i]))
     .filter((errorMs) => !Number.isNaN(errorMs)).sort();

@@ -400,10 +400,7 @@ export interface UnseenCases {
   readonly numUsable: number;
   /** The drawn addresses, as `formatAddress` writes them. */
   readonly addresses: readonly string[];
-  /**
-   * The given measurements of each address, in the order in which they are given: the first 2 are among the
-   * first 8.
-   */
+  /** Given measurements of each address, in order: the first 2 are among the first 8. */
   readonly given: readonly (readonly EvalCase[])[];
   /** The judged measurements of all addresses, in the order of the rows; none of them is given. */
   readonly judged: readonly EvalCase[];
@@ -489,10 +486,7 @@ export async function drawUnseen(
   };
 }
 
-/**
- * The drawn replies of an address: the index of each among all its replies, and its rank. Low ranks are
- * given.
- */
+/** Drawn replies of an address: the index among all its replies, and the rank. Low ranks are given. */
 function drawRanks(
   address: string,
   count: number,
@@ -503,10 +497,7 @@ function drawRanks(
   return new Map([...drawDistinct(count, numTaken, random)].map((place, rank) => [place, rank]));
 }
 
-/**
- * The new endpoint of each measurement of a row; undefined without a reply, or unless exactly one endpoint is
- * new.
- */
+/** The new endpoint of each measurement of a row; undefined unless it has a reply and one new endpoint. */
 function unseenEnds(row: ProbeRow, unseen: ReadonlySet<string>): (string | undefined)[] {
   const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs } = row;
   const [sources, destinations] = [srcAddrs, dstAddrs].map((addresses) =>

@@ -156,10 +156,7 @@ class BitTotals {
   #numContexts = 0;
   readonly #all = new MeasurementTotals();
   readonly #positions: MeasurementTotals[] = [];
-  /**
-   * Keys are (role * 16 + role that continues its field or 0) * 32 + byte, where byte is 0 for the role
-   * itself.
-   */
+  /** Keyed by (role * 16 + role that continues its field or 0) * 32 + byte; byte 0 is the role itself. */
   readonly #types = new Map<number, Mean>();
 
   constructor(readonly vocabulary: "v1" | "v2") {}

@@ -14,9 +14,7 @@ import { type EvalRowsOptions, openEvalRows } from "../eval_rows.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts } from "./rtt_forecasts.ts";
 
 export interface CalibrationSection {
-  /**
-   * Measurements of the validation split for learning the correction: predicted ones, and those with a reply.
-   */
+  /** Measurements of the validation split behind the correction: predicted ones, and those with a reply. */
   numDrawn: number;
   numMeasurements: number;
   /** The correction: the share of these below each of `CALIBRATION_LEVELS` of their distributions. */

@@ -40,10 +40,7 @@ export interface MethodScores extends ComparedIntervals<"top1Exact" | "top5Exact
   /** Share of the cases whose first guess is the destination, and of those where one of the first five is. */
   top1Exact: number;
   top5Exact: number;
-  /**
-   * By prefix length in bits, the share of the cases whose first guess shares that prefix with the
-   * destination.
-   */
+  /** Keyed by prefix length in bits: the share of cases whose first guess has the destination's prefix. */
   top1Prefix: Record<string, number>;
 }
 

@@ -296,10 +296,7 @@ function errorsOf(
 /** The steps of an address's path whose places are compared. */
 const ALIGNED = { cells: 1, countries: 2 } as const;
 
-/**
- * A place: the sum of the directions of its addresses from the centre of the Earth, its embedding, and its
- * node.
- */
+/** A place: the sum of its addresses' directions from the Earth's centre, its embedding, and its node. */
 interface KnownPlace {
   readonly direction: [x: number, y: number, z: number];
   readonly embedding: Float32Array;

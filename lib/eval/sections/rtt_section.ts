@@ -36,9 +36,7 @@ export interface RttMetrics extends ErrorMetrics {
   coverage: Coverage[];
   /** Share of the measurements in each twentieth of their forecast distributions. */
   pit: number[];
-  /**
-   * Mean -log2 P(the RTT's code | a reply), null without any; its 95 % interval, null with too few clusters.
-   */
+  /** Mean -log2 P(RTT code | a reply), null without any; its 95 % interval, null with too few clusters. */
   codeBits: number | null;
   codeBitsInterval: Interval | null;
 }
