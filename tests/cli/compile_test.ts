@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { join } from "@std/path";
+import { dirname, join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
-import { codeFiles, compileArguments, threadModules } from "../../lib/cli/compile/program.ts";
+import { codeFiles, compileArguments, lateModules } from "../../lib/cli/compile/program.ts";
 import { programCommit, splitEmbedded } from "../../lib/cli/version.ts";
 import { LAUNCH_VARIABLES } from "../../lib/train/mpi/launch.ts";
 import { PROGRAM } from "../../tasks/compile.ts";
@@ -9,12 +9,14 @@ import { STAGES } from "../../tasks/stages.ts";
 import { type LauncherParts, type TarEntry, tarOf, writeLauncher } from "../../lib/cli/compile/launcher.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
-Deno.test("threadModules() finds every module that serves a thread", () => {
-  const serving = codeFiles(PROGRAM).filter((name) =>
-    name.endsWith(".ts") && /\bserveJobs[<(]/.test(Deno.readTextFileSync(join(PROGRAM.root, name)))
-  );
-  assertEquals(threadModules(PROGRAM), serving.filter((name) => name !== "lib/io/threads/worker_pool.ts"));
-  assert(serving.length > 2);
+Deno.test("lateModules() finds every module that is loaded by a URL", () => {
+  const loaded = codeFiles(PROGRAM).filter((name) => name.endsWith(".ts")).flatMap((name) => {
+    const code = Deno.readTextFileSync(join(PROGRAM.root, name));
+    const urls = code.matchAll(/new URL\("\.\/(\w+\.ts)", import\.meta\.url\)/g);
+    return [...urls].map(([, file]) => join(dirname(name), file));
+  });
+  assertEquals(lateModules(PROGRAM), loaded.sort());
+  assert(loaded.length > 2);
 });
 
 Deno.test("the compiled file starts every stage with its flags from deno.json", () => {
@@ -41,7 +43,7 @@ Deno.test("compileArguments() contains every stage's permissions and all modules
   const included = args.filter((_, index) => args[index - 1] === "--include");
   assertEquals(included, [
     ...PROGRAM.stages,
-    ...threadModules(PROGRAM),
+    ...lateModules(PROGRAM),
     ...PROGRAM.data,
   ]);
   const [output, out, main, ...embedded] = args.slice(args.indexOf("--output"));

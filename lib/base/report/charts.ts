@@ -1,15 +1,15 @@
 /**
  * Charts: curves, histograms, and rows with names, drawn as SVG by Vega-Lite
- * (https://vega.github.io/vega-lite/docs/). Vega is loaded only when a chart is drawn, because nothing else
- * needs it.
+ * (https://vega.github.io/vega-lite/docs/).
  *
  * @module
  */
-import type { TopLevelSpec } from "vega-lite";
 import { CONFIG, FAINT, INK, MUTED, onWhite, PAPER, RANKED } from "./theme.ts";
 
 /** A Vega-Lite specification with its data, without its own settings. */
 export type Chart = Readonly<Record<string, unknown>>;
+
+const VEGA = new URL("./vega.ts", import.meta.url);
 
 /**
  * Draws a picture for a page, using the page's CSS variables as colours.
@@ -17,24 +17,9 @@ export type Chart = Readonly<Record<string, unknown>>;
  * @returns One `svg` element and a newline; the same text for the same chart.
  */
 export async function renderSvg(chart: Chart): Promise<string> {
-  const [vega, { compile }] = await Promise.all([import("vega"), import("vega-lite")]);
-  // Without a canvas, Vega overestimates the width of letters and reserves too much space.
-  const { textMetrics } = vega as unknown as { textMetrics: { width: typeof widthPx } };
-  textMetrics.width = widthPx;
-  // Otherwise ids continue from one picture to the next.
-  vega.resetSVGDefIds();
+  const { drawSvg } = await import(VEGA.href) as { drawSvg(spec: unknown): Promise<string> };
   const spec = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", config: CONFIG, ...chart };
-  const view = new vega.View(vega.parse(compile(spec as unknown as TopLevelSpec).spec), { renderer: "none" });
-  try {
-    return await view.toSVG() + "\n";
-  } finally {
-    view.finalize();
-  }
-}
-
-/** An upper estimate of a text's width in the fonts of pages. */
-function widthPx({ fontSize = 11 }: { fontSize?: number }, text: unknown): number {
-  return 0.64 * fontSize * String(text ?? "").trim().length;
+  return `${await drawSvg(spec)}\n`;
 }
 
 /** Draws a picture for a separate file, on white. */

@@ -7,8 +7,6 @@
  *
  * @module
  */
-import type { Config } from "vega-lite";
-
 /** Viridis from yellow to purple, for ordered classes: https://bids.github.io/colormap/. */
 const HEATS = ["#fde725", "#a0da39", "#4ac16d", "#1fa187", "#277f8e", "#365c8d", "#46327e", "#440154"];
 /** The same for black: the purple end is lighter, so that it differs from land and background. */
@@ -60,7 +58,7 @@ export const RANKED = ["var(--accent)", "var(--contrast)", "var(--third)", "var(
 /** Width in pixels of a chart that fills the page. */
 export const FULL_WIDTH = 800;
 
-export const CONFIG: Config = {
+export const CONFIG: Readonly<Record<string, unknown>> = {
   background: "transparent",
   padding: 4,
   // A picture has its caption; describing each of hundreds of marks would not help.

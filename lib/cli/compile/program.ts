@@ -29,8 +29,8 @@ export interface Program {
 /** Files and folders of a checkout that are part of the program. */
 const CODE = ["configs", "kernels", "lib", "tasks"];
 const LICENSE = "LICENSE";
-/** Entry modules of threads. */
-const THREAD_MODULE = /_worker\.ts$/;
+/** Modules that are loaded by a URL when they are needed: those of threads and of charts. */
+const LATE_MODULE = /_worker\.ts$|\/vega\.ts$/;
 /** Files of packages that are loaded; others are types, sources and documentation. */
 const LOADED = /\.(?:js|mjs|cjs|json|wasm)$/;
 const PACKAGES = "node_modules";
@@ -48,8 +48,8 @@ export function codeFiles({ root, data }: Program): string[] {
   return [...code, ...data, "deno.json", LICENSE].sort();
 }
 
-export function threadModules(program: Program): string[] {
-  return codeFiles(program).filter((name) => THREAD_MODULE.test(name));
+export function lateModules(program: Program): string[] {
+  return codeFiles(program).filter((name) => LATE_MODULE.test(name));
 }
 
 /** A hash of the code, the locked packages and the runtime. */
@@ -101,8 +101,9 @@ export function dawnFiles({ root }: Pick<Program, "root">): TarEntry[] {
 }
 
 /** The names of the packages that the program imports, directly or indirectly. */
-async function namesOfPackages({ root, main, stages }: Program, signal: AbortSignal): Promise<Set<string>> {
-  const modules = [main, ...stages].map((name) => toFileUrl(join(root, name)).href);
+async function namesOfPackages(program: Program, signal: AbortSignal): Promise<Set<string>> {
+  const { root, main, stages } = program;
+  const modules = [main, ...stages, ...lateModules(program)].map((name) => toFileUrl(join(root, name)).href);
   const run = async (args: readonly string[]) => (await requireDeno(args, { cwd: root, signal })).stdout;
   return new Set((await moduleGraph(modules, run)).packages.map(({ name }) => name));
 }
@@ -180,7 +181,7 @@ export async function writeCompiled(path: string, program: Program, signal: Abor
 /** The arguments with which Deno compiles a program into a file. */
 export function compileArguments(path: string, program: Program): string[] {
   const flags = new Set([...program.flags.values()].flat());
-  const loaded = [...program.stages, ...threadModules(program), ...program.data];
+  const loaded = [...program.stages, ...lateModules(program), ...program.data];
   const found = ["--quiet", "--no-check", "--frozen", "--exclude-unused-npm"];
   return [
     "compile",
