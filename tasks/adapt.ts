@@ -9,7 +9,7 @@ import { type Adaptation, AdaptedModel, type AdaptOptions, requireRows } from ".
 import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt_defaults.ts";
 import { addressesOf, unknownAddresses, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatLoss, formatSeconds } from "../lib/base/text.ts";
-import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { CHECKPOINTS } from "../lib/io/files/checkpoint_folder.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
@@ -95,10 +95,10 @@ export const adaptStage = defineStage(adaptCommand, async (options, stage): Prom
     text: `${madeText(output, { isDone: wasComplete, seconds })}: ${describeCounts(counts)}`,
     json: {
       stage: "adapt",
-      ...counts,
+      ...snakeKeys(counts),
       base: base.base,
       seconds,
-      doneAlready: wasComplete,
+      done_already: wasComplete,
       outputs: outputs.map(({ path }) => join(output, path)),
     },
   };
@@ -223,7 +223,14 @@ async function followLines(
   return {
     text:
       `${output} is current: ${measurements} measurements, ${numBad} other lines, published ${numPublished} times`,
-    json: { stage: "adapt", measurements, numBad, numPublished, rows: model.rows.size, base: base.base },
+    json: {
+      stage: "adapt",
+      measurements,
+      num_bad: numBad,
+      num_published: numPublished,
+      rows: model.rows.size,
+      base: base.base,
+    },
   };
 }
 

@@ -155,7 +155,8 @@ export async function trainStep<Options>(
     return again();
   });
   if (state.replaces && !state.isTrained && result["status"] === "already done") result = await again();
-  if (typeof result["tokensPerSecond"] === "number") state.tokensPerSecond = result["tokensPerSecond"];
+  const { tokens_per_second: tokensPerSecond } = result;
+  if (typeof tokensPerSecond === "number") state.tokensPerSecond = tokensPerSecond;
   state.isTrained = true;
   saveChain(folder, state);
   return result;

@@ -5,7 +5,7 @@
  */
 import { join } from "@std/path";
 import { formatBytes } from "../lib/base/text.ts";
-import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys, type StageContext } from "../lib/cli/stage.ts";
 import {
   collectProgram,
   dawnFiles,
@@ -70,9 +70,16 @@ export const compileStage = defineStage(
       const work = workPath("packages");
       return { counts: await make(path, { form: dawn ? "launcher" : form, dawn, work, context }) };
     });
-    const { isDone: doneAlready, manifest, seconds } = run;
+    const { isDone, manifest, seconds } = run;
     const [{ sizeBytes }] = manifest.outputs;
-    const json = { stage: "compile", ...manifest.counts, sizeBytes, seconds, doneAlready, outputs: [output] };
+    const json = {
+      stage: "compile",
+      ...snakeKeys(manifest.counts),
+      size_bytes: sizeBytes,
+      seconds,
+      done_already: isDone,
+      outputs: [output],
+    };
     return { text: `${madeText(output, run)}: ${manifest.counts.form}, ${formatBytes(sizeBytes)}`, json };
   },
 );

@@ -98,8 +98,8 @@ export const demoStage = defineStage(demoCommand, async (options, context) => {
   const result = {
     stage: "demo",
     page: evaluated["page"],
-    evalLoss: trained["evalLoss"],
-    tokensPerSecond: state.tokensPerSecond ?? null,
+    eval_loss: trained["eval_loss"],
+    tokens_per_second: state.tokensPerSecond ?? null,
     steps: trained["steps"],
     evaluation: evaluated,
     query: asked,

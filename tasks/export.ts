@@ -63,8 +63,8 @@ export const exportStage = defineStage(
         stage: "export",
         step: info.step,
         dtype,
-        sizeBytes,
-        doneAlready: wasComplete,
+        size_bytes: sizeBytes,
+        done_already: wasComplete,
         outputs: outputs.map(({ path }) => `${output}/${path}`),
       },
     };

@@ -24,7 +24,7 @@ import { ApiClient, parseBase, readKey } from "../lib/cli/fetch/api_client.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { timeOption } from "./reading.ts";
-import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys, type StageContext } from "../lib/cli/stage.ts";
 import { formatIndexes } from "../lib/io/files/array_task.ts";
 import { exists, readText } from "../lib/io/files/inputs.ts";
 import type { Manifest } from "../lib/io/files/manifest.ts";
@@ -90,7 +90,7 @@ export const fetchAtlasStage = defineStage(fetchAtlasCommand, async (options, co
   const numProbes = sumOf(manifest, "objects");
   const geo = join(options.output, PROBES);
   return {
-    json: { stage: "fetch atlas", ...counts, results, probes: numProbes, geo },
+    json: { stage: "fetch atlas", ...snakeKeys(counts), results, probes: numProbes, geo },
     text: [
       describeSpan(
         options.output,
@@ -301,7 +301,7 @@ export const fetchGlobalpingStage = defineStage(
       measurements: manifest.outputs.filter(({ counts }) => counts?.results !== undefined).length,
       created: manifest.counts.created ?? {},
       networks: output.finished(PLACES[0])?.counts?.networks ?? 0,
-      doneAlready: isDone,
+      done_already: isDone,
       input,
       geo,
       seconds,
@@ -377,7 +377,7 @@ export const fetchPrometheusStage = defineStage(fetchPrometheusCommand, async (o
   });
   const points = sumOf(manifest, "points");
   return {
-    json: { stage: "fetch prometheus", ...counts, points },
+    json: { stage: "fetch prometheus", ...snakeKeys(counts), points },
     text: describeSpan(folder, counts, `${formatCount(points)} values`),
   };
 });

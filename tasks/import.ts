@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys, type StageResult } from "../lib/cli/stage.ts";
 import {
   importMeasurements,
   type ImportSummary,
@@ -62,14 +62,14 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     timeS === undefined ? undefined : new Date(timeS * 1000).toISOString();
   const json = {
     stage: "import",
-    ...counts,
+    ...snakeKeys(counts),
     skipped,
-    skippedByType,
+    skipped_by_type: skippedByType,
     rejected,
-    firstTime: toIso(firstTimeS),
-    lastTime: toIso(lastTimeS),
+    first_time: toIso(firstTimeS),
+    last_time: toIso(lastTimeS),
     seconds,
-    doneAlready: isDone,
+    done_already: isDone,
     outputs: outputPaths(output, manifest),
   };
   const failedPercent = counts.rows > 0 ? (100 * counts.failed / counts.rows).toFixed(2) : "0";
@@ -79,7 +79,7 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     `${counts.destinations} destinations`,
     `  left out: ${counts.duplicates} duplicate results (same measurement, probe and time), ` +
     `${describeSkipped(skippedByType)}, ${describeRejected(rejected)}`,
-    ...(json.firstTime ? [`  ${json.firstTime} to ${json.lastTime}`] : []),
+    ...(json.first_time ? [`  ${json.first_time} to ${json.last_time}`] : []),
   ].join("\n");
   return { text, json };
 }

@@ -6,7 +6,7 @@
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatBytes, formatCount } from "../lib/base/text.ts";
 import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
-import { defineStage, serveStage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import {
@@ -37,7 +37,7 @@ export const pretokenizeStage = defineStage(pretokenizeCommand, async (options, 
   const result = await pretokenize(work, { signal: context.signal, onProgress: progress.update });
   return {
     text: describe(options.output, result),
-    json: { stage: "pretokenize", output: options.output, vocab, ...result },
+    json: { stage: "pretokenize", output: options.output, vocab, ...snakeKeys(result) },
   };
 });
 

@@ -5,7 +5,7 @@
  */
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { UsageError } from "../lib/base/errors.ts";
-import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import type { OutputFile } from "../lib/io/files/output_file.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { ParquetFile } from "../lib/io/parquet/file.ts";
@@ -176,12 +176,12 @@ async function resultOf(
   const json = {
     stage: "score",
     rows,
-    meanBits,
-    ...counts,
-    findings,
+    mean_bits: meanBits,
+    ...snakeKeys(counts),
+    findings: snakeKeys(findings, true),
     rejected,
     seconds,
-    doneAlready: isDone,
+    done_already: isDone,
     outputs,
   };
   const made = madeText(output, { isDone, seconds });

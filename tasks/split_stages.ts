@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys, type StageResult } from "../lib/cli/stage.ts";
 import { type ArrayTask, parseArrayTask } from "../lib/io/files/array_task.ts";
 import { formatBytes, formatCount } from "../lib/base/text.ts";
 import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
@@ -54,7 +54,8 @@ function splitStageResult(
     ...(totalOf(result.rejected) > 0 ? [describeRejected(result.rejected)] : []),
     `${formatCount(result.inputRows)} rows read, peak memory ${formatBytes(result.peakMemoryBytes)}`,
   ].join("\n");
-  return { text, json: { stage, output, task, ...result } };
+  const { rejected, ...counts } = result;
+  return { text, json: { stage, output, task, ...snakeKeys(counts, true), rejected } };
 }
 
 export const shardStage = defineStage(shardCommand, async (options, context) => {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys, type StageResult } from "../lib/cli/stage.ts";
 import { synthesize } from "../lib/data/synth/synthesize.ts";
 import { truthPathBeside } from "../lib/data/synth/truth.ts";
 import { type FileRun, madeText, makeOutputFile, outputPaths } from "./stage_files.ts";
@@ -31,9 +31,9 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
   const { counts } = manifest;
   const json = {
     stage: "synth",
-    ...counts,
+    ...snakeKeys(counts),
     seconds,
-    doneAlready: isDone,
+    done_already: isDone,
     outputs: outputPaths(output, manifest),
   };
   const text =

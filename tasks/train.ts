@@ -8,7 +8,7 @@ import { parseDurationS } from "../lib/cli/options.ts";
 import { PhaseProgress, Progress } from "../lib/cli/progress.ts";
 import { fitPoolOf, type FitPoolOptions, type FittedPool, validationErrors } from "../lib/eval/fit_pool.ts";
 import { formatCount, formatLoss } from "../lib/base/text.ts";
-import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { printLog } from "../lib/base/printed.ts";
 import { Communicator } from "../lib/train/mpi/communicator.ts";
@@ -112,7 +112,11 @@ async function trainOn(
   const pool = pools.get(result.checkpoint ?? "") ?? null;
   return {
     text: describe(result, pool),
-    json: { stage: "train", ...result, pool, seconds: (performance.now() - startMs) / 1000 },
+    json: {
+      stage: "train",
+      ...snakeKeys({ ...result, pool }, true),
+      seconds: (performance.now() - startMs) / 1000,
+    },
   };
 }
 

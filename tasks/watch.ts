@@ -7,7 +7,7 @@ import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { formatCount } from "../lib/base/text.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
-import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, snakeKeys, type StageContext } from "../lib/cli/stage.ts";
 import { addressBytes, parseAddress } from "../lib/data/addresses/ip.ts";
 import { missingFields } from "../lib/data/addresses/place_table.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
@@ -149,7 +149,10 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
     );
   }
   if (isRead) requireUsed(watch, arriving);
-  return { text: shown, json: { stage: "watch", ...counts, neededEvidence: watch.alarms.needed } };
+  return {
+    text: shown,
+    json: { stage: "watch", ...snakeKeys(counts), needed_evidence: watch.alarms.needed },
+  };
 });
 
 /** A followed file has no end, so its alarms are appended as they come. */

@@ -34,7 +34,7 @@ export interface StageContext {
   log(line: string): void;
 }
 
-/** The result of a stage: a text, and an object for `--json`. */
+/** The result of a stage: a text, and an object for `--json`, with keys in snake_case. */
 export interface StageResult {
   /** Empty if the stage wrote its result to standard output itself. */
   text: string;
@@ -42,6 +42,23 @@ export interface StageResult {
   json: Record<string, unknown> | null;
   /** 0 by default. */
   exitCode?: number;
+}
+
+/**
+ * The program's own names as keys of JSON: `numBad` is `num_bad`.
+ *
+ * @param isDeep Whether to do the same within the values, which must have no other keys, such as reasons or
+ *   configurations.
+ */
+export function snakeKeys(values: object, isDeep = false): Record<string, unknown> {
+  const within = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(within);
+    return typeof value === "object" && value !== null ? snakeKeys(value, true) : value;
+  };
+  const entries = Object.entries(values).map(([name, value]) =>
+    [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), isDeep ? within(value) : value] as const
+  );
+  return Object.fromEntries(entries);
 }
 
 export interface Stage {

@@ -17,8 +17,8 @@ async function status(root: string, ...paths: string[]): Promise<{ code: number;
   const before = stateOf(root);
   const { text, json, exitCode = 0 } = await statusStage.run(paths);
   assert(isSameState(stateOf(root), before), "status changed something");
-  const { reports: [first], ...rest } = json as { reports: Json[]; exitCode: number };
-  assertEquals(rest.exitCode, exitCode);
+  const { reports: [first], ...rest } = json as { reports: Json[]; exit_code: number };
+  assertEquals(rest.exit_code, exitCode);
   return { code: exitCode, text, json: first };
 }
 
@@ -160,8 +160,8 @@ Deno.test("status reports killed, finished and damaged training runs", async () 
   await succeeded(runs.train(path, { "train.logEverySteps": 1 }));
   const done = await status(folder.path, path);
   assertEquals([done.code, done.json.state, done.json.steps], [0, "done", STEPS]);
-  assert(typeof done.json.evalLoss === "number");
-  assertEquals(done.json.secondsLeft, null);
+  assert(typeof done.json.eval_loss === "number");
+  assertEquals(done.json.seconds_left, null);
   Deno.removeSync(join(checkpointOf(path, STEPS), "optimizer.safetensors"));
   const lost = await status(folder.path, path);
   assertEquals(lost.code, 1);

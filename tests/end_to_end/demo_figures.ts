@@ -49,7 +49,7 @@ export async function figuresOf(demo: string, result: DemoResult): Promise<DemoF
   return {
     steps: result.steps,
     adapter: run.adapter,
-    validationBits: result.evalLoss / Math.LN2,
+    validationBits: result.eval_loss / Math.LN2,
     unigramBits: await unigramBits(join(demo, "rows")),
     numMeasurements: run.numMeasurements,
     medianErrorMs: medianAbsoluteMs,
@@ -62,7 +62,7 @@ export async function figuresOf(demo: string, result: DemoResult): Promise<DemoF
 
 interface DemoResult {
   steps: number;
-  evalLoss: number;
+  eval_loss: number;
 }
 
 /** Entropy of the validation tokens: the loss of a model that knows only token frequencies. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
+import { snakeKeys } from "../stage.ts";
 import { histogramChart, renderPicture } from "../../base/report/charts.ts";
 
 export interface InspectOptions {
@@ -58,7 +59,7 @@ export function describeReports(reports: readonly Report[]): string {
 }
 
 export function reportAsJson({ kind, path, facts, sections = [] }: Report): Json {
-  return Object.assign({ kind, path }, ...[...facts, ...sections].map(([, , json]) => json));
+  return Object.assign({ kind, path }, ...[...facts, ...sections].map(([, , json]) => snakeKeys(json ?? {})));
 }
 
 /** One report as an object, several as a list in an object. */

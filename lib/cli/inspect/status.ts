@@ -99,7 +99,7 @@ export function describeStatus(reports: readonly StatusReport[]): string {
 
 export function statusAsJson(reports: readonly StatusReport[]): Json {
   const state = ORDER.find((state) => reports.some((report) => report.state === state)) ?? "done";
-  return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
+  return { stage: "status", state, exit_code: exitCodeOf(reports), reports: reports.map(reportAsJson) };
 }
 
 /** The status of a path, and of what it contains down to some levels. */

@@ -64,7 +64,7 @@ for (const isExclusive of [false, true]) {
     const result = await fetchInto(server, folder.at("out"));
     // The last one is at the end of the span, which is exclusive.
     assertEquals(await linesIn(folder.at("out")), [...LINES_OF_TWO, ...server.lines.slice(-4, -1)].sort());
-    assertEquals([result.results, result.windows, result.fetchedWindows], [153, 8, 8]);
+    assertEquals([result.results, result.windows, result.fetched_windows], [153, 8, 8]);
     const manifest = readManifest(folder.at("out/manifest.json"));
     assertEquals(manifest?.complete, true);
     assertEquals(manifest?.outputs.length, 9);
@@ -78,7 +78,7 @@ Deno.test("a second run sends no requests, and one with other options is refused
   const numRequests = server.requests.length;
   const second = await fetchInto(server, folder.at("out"));
   assertEquals(server.requests.length, numRequests);
-  assertEquals([second.doneAlready, second.results, second.probes], [true, first.results, first.probes]);
+  assertEquals([second.done_already, second.results, second.probes], [true, first.results, first.probes]);
   await assertRejects(
     () => fetchInto(server, folder.at("out"), [...HOUR, "--probes", "6130"]),
     UserError,
@@ -118,7 +118,7 @@ Deno.test("complete windows are kept when the server refuses a later one, and th
   assertEquals(exists(folder.at("out/manifest.json")), false);
   const numRequests = server.requests.length;
   const result = await fetchInto(server, folder.at("out"));
-  assertEquals([result.fetchedWindows, result.results], [3, 150]);
+  assertEquals([result.fetched_windows, result.results], [3, 150]);
   const asked = paths(server).slice(numRequests).filter((path) => path.includes("results"));
   assertEquals(asked, new Array(3).fill("/api/v2/measurements/1768118/results/"));
   assertEquals(await linesIn(folder.at("out")), LINES_OF_TWO.toSorted());
@@ -142,7 +142,7 @@ Deno.test("without --stop a later run fetches new results and the windows that w
   const second = await fetchInto(server, folder.at("out"), span);
   const starts = server.requests.slice(numRequests).flatMap(({ query }) => query.get("start") ?? []);
   assertEquals(starts.slice(0, 1), [String(startS + 4 * hourS - 1)]);
-  assertEquals([second.results, second.windows, second.fetchedWindows], [4, first.windows, starts.length]);
+  assertEquals([second.results, second.windows, second.fetched_windows], [4, first.windows, starts.length]);
   assertEquals((await linesIn(folder.at("out"))).length, 4);
   assertEquals([...Deno.readDirSync(folder.at("out/results"))].length, first.windows);
 });

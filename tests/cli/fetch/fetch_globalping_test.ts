@@ -106,7 +106,7 @@ Deno.test("targets are measured with the given options, and measurements in prog
     ...["--target", "example.com", "192.0.2.1", "--from", "Germany", "AWS+Virginia"],
     ...["--limit", "2", "--packets", "6", "--ip-version", "6"],
   ]);
-  assertEquals([again.doneAlready, server.created.length], [true, 2]);
+  assertEquals([again.done_already, server.created.length], [true, 2]);
 });
 
 Deno.test("after an interruption at any request, no target is measured twice", async () => {

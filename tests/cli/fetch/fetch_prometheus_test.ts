@@ -50,7 +50,7 @@ Deno.test("each value is written once, at the multiples of the step before --sto
   const { query } = server.requests[0];
   assertEquals([query.get("query"), query.get("step")], ["probe_duration_seconds", "15"]);
   assertEquals(await pointsIn(folder.at("out")), pointsBetween(START_S, STOP_S, 15));
-  assertEquals([result.points, result.windows, result.fetchedWindows], [320, 4, 4]);
+  assertEquals([result.points, result.windows, result.fetched_windows], [320, 4, 4]);
   // The start lies between two steps, and the step does not divide the window.
   const [start, stop] = [START_S + 1, START_S + 400].map(String);
   await fetchInto(server, folder.at("odd"), { start, stop, step: "7s", window: "1m" });
@@ -106,9 +106,9 @@ Deno.test("without --stop a later run fetches the windows that were not over, up
   const startS = 15 * Math.floor((nowS - 5.5 * 3600) / 15);
   const open = { start: String(startS), stop: "", window: "1h" };
   const first = await fetchInto(server, folder.at("out"), open);
-  assertEquals([first.windows, first.fetchedWindows], [6, 6]);
+  assertEquals([first.windows, first.fetched_windows], [6, 6]);
   const second = await fetchInto(server, folder.at("out"), open);
-  assertEquals([second.windows, second.fetchedWindows], [6, 1]);
+  assertEquals([second.windows, second.fetched_windows], [6, 1]);
   for (const at of [5, 6]) {
     assertEquals(numberOf("start", server.requests[at]), startS + 5 * 3600);
     const end = numberOf("end", server.requests[at]);
@@ -170,7 +170,7 @@ Deno.test("API errors and undocumented answers are one-line errors", async () =>
   }
   // None of these windows counts as fetched.
   server.answer = answer;
-  assertEquals((await fetchInto(server, folder.at("out"))).fetchedWindows, 4);
+  assertEquals((await fetchInto(server, folder.at("out"))).fetched_windows, 4);
 });
 
 Deno.test("invalid options are rejected before any request or write", async () => {

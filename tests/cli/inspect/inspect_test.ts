@@ -77,7 +77,7 @@ Deno.test("inspect() counts measurements, failures and ranges of Parquet files",
       writer.close();
     }
     const { json, text } = await look(folder);
-    const { rttMs, samples, bytes, ...rest } = json;
+    const { rtt_ms: rttMs, samples, bytes, ...rest } = json;
     assertEquals(rest, {
       stage: "inspect",
       kind: "measurements",
@@ -88,14 +88,14 @@ Deno.test("inspect() counts measurements, failures and ranges of Parquet files",
       rejected: {},
       sources: 3,
       destinations: 3,
-      distinctCapped: false,
-      ipv6Share: 0.25,
-      firstTime: "2025-06-15T15:06:40Z",
-      lastTime: "2025-06-15T15:06:43Z",
-      stepsBackInTime: 2,
-      duplicateRows: 4,
-      duplicatesAmong: 8,
-      failedShare: 0.25,
+      distinct_capped: false,
+      ipv6_share: 0.25,
+      first_time: "2025-06-15T15:06:40Z",
+      last_time: "2025-06-15T15:06:43Z",
+      steps_back_in_time: 2,
+      duplicate_rows: 4,
+      duplicates_among: 8,
+      failed_share: 0.25,
       columns: [],
     });
     assertEquals(rttMs, { min: 10, p50: 20, p90: 30, p99: 30, max: 30, mean: 20 });
@@ -126,13 +126,13 @@ Deno.test("inspect() shows measurements in the requested vocabulary, decoded bes
     const words = (line: string) => line.split(" ");
     write();
     const v2 = (await look(path, { vocabulary: "v2" })).json as Record<string, string[]>;
-    assertEquals(v2.tokenSamples.map((line) => words(line).length), [23, 45]);
-    assertEquals(v2.decodedSamples, [
+    assertEquals(v2.token_samples.map((line) => words(line).length), [23, 45]);
+    assertEquals(v2.decoded_samples, [
       "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10.004 ms",
       "2025-06-15T15:06:42Z  2001:db8::1 -> 2001:db8::2  no reply",
     ]);
     const lacking = await look(path, { vocabulary: "v1" });
-    assertEquals(lacking.json.tokenSamples, []);
+    assertEquals(lacking.json.token_samples, []);
     assertStringIncludes(lacking.text, "which needs msm_id");
 
     write({
@@ -141,7 +141,7 @@ Deno.test("inspect() shows measurements in the requested vocabulary, decoded bes
       packetErrorCount: Float64Array.of(1, 3),
     });
     const { json, text } = await look(path, { vocabulary: "v1" });
-    const { tokenSamples, decodedSamples } = json as Record<string, string[]>;
+    const { token_samples: tokenSamples, decoded_samples: decodedSamples } = json as Record<string, string[]>;
     // The size of the second row has no tokens.
     assertEquals(tokenSamples.map((line) => words(line).length), [45]);
     assertEquals(decodedSamples, [
@@ -172,16 +172,21 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
       train: { records: 2, measurements: 54 },
       val: { records: 2, measurements: 8 },
     });
-    assertEquals([json.orderViolations, json.duplicates, json.wrongRowTimes], [1, 2, 1]);
-    assertEquals(json.smallRowBelow, 4);
-    assertEquals(json.smallRowShare, 1 / 4);
+    assertEquals([json.order_violations, json.duplicates, json.wrong_row_times], [1, 2, 1]);
+    assertEquals(json.small_row_below, 4);
+    assertEquals(json.small_row_share, 1 / 4);
     assertEquals([json.groups, json.sources, json.destinations], [4, 4, 2]);
-    assertEquals(json.paddingShare, null);
+    assertEquals(json.padding_share, null);
     assertStringIncludes(text, "not computed: ");
 
     const train = await look(join(folder, "train"));
-    assertEquals([train.json.orderViolations, train.json.duplicates], [0, 0]);
-    const { paddingShare, packedSequences, tokenSamples, samples } = train.json;
+    assertEquals([train.json.order_violations, train.json.duplicates], [0, 0]);
+    const {
+      padding_share: paddingShare,
+      packed_sequences: packedSequences,
+      token_samples: tokenSamples,
+      samples,
+    } = train.json;
     assert(typeof paddingShare === "number" && paddingShare >= 0 && paddingShare < 0.5, `${paddingShare}`);
     assert(Number(packedSequences) > 1);
     assertEquals(samples, [
@@ -189,7 +194,7 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
       "2025-06-15T15:07:40Z  1.1.1.1 -> 9.9.9.9  no reply",
     ]);
     assert(Array.isArray(tokenSamples) && tokenSamples.length === 2);
-    const { decodedSamples } = train.json;
+    const { decoded_samples: decodedSamples } = train.json;
     assert(Array.isArray(decodedSamples) && decodedSamples.length === 2);
     for (const [i, decoded] of decodedSamples.entries()) {
       assertMatch(
@@ -205,7 +210,7 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
     }
     assert(/^MeasurementStart .*SrcIpv4 1 1 1 [12]/.test(tokenSamples[0]), tokenSamples[0]);
     assertEquals((await look(join(folder, "train"))).json, train.json, "a second look");
-    assertEquals((await look(join(folder, "train"), { samples: 0 })).json.tokenSamples, []);
+    assertEquals((await look(join(folder, "train"), { samples: 0 })).json.token_samples, []);
   }));
 
 Deno.test("inspect() finds duplicate rows, and rows of a group out of order", () =>
@@ -220,8 +225,8 @@ Deno.test("inspect() finds duplicate rows, and rows of a group out of order", ()
     ]);
     await writeRecords(join(folder, "b.arrayrecord"), [row([0, 5]), row([0, 5], "1.1.1.2"), row([0, 10])]);
     const { json, text } = await look(folder);
-    assertEquals([json.rowsOutOfOrder, json.orderViolations], [3, 0]);
-    assertEquals([json.duplicateRows, json.duplicates], [2, 0]);
+    assertEquals([json.rows_out_of_order, json.order_violations], [3, 0]);
+    assertEquals([json.duplicate_rows, json.duplicates], [2, 0]);
     assertStringIncludes(text, "0 measurements, 2 rows");
   }));
 
@@ -233,7 +238,7 @@ Deno.test("inspect() shows the container of empty ArrayRecord files and of those
         .map((text) => new TextEncoder().encode(text)),
     );
     const { json } = await look(folder);
-    assertEquals([json.kind, json.records, json.chunks, json.decodedBytes], ["records", 3, 3, 43]);
+    assertEquals([json.kind, json.records, json.chunks, json.decoded_bytes], ["records", 3, 3, 43]);
     assertEquals(json.samples, ["3 B: 61 62 63", "0 B: "]);
     await writeRecords(join(folder, "a"), []);
     assertEquals((await look(join(folder, "a"))).json.records, 0);
@@ -249,7 +254,7 @@ Deno.test("inspect() skips a damaged chunk only with onCorrupt set to skip", () 
     Deno.writeFileSync(path, bytes);
     await assertRejects(() => look(path), FormatError, "--on-corrupt skip");
     const { json, text } = await look(path, { onCorrupt: "skip" });
-    assertEquals([json.corruptChunks, json.records, json.measurements], [1, 3, 4]);
+    assertEquals([json.corrupt_chunks, json.records, json.measurements], [1, 3, 4]);
     assertStringIncludes(text, "damaged chunks      1, skipped");
   }));
 
@@ -275,7 +280,7 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
     const checkpoint = join(run, "checkpoints", "step-00000200");
     const { json, text } = await look(checkpoint);
     const numParameters = [...shapes.values()].reduce((sum, shape) => sum + size(shape), 0);
-    assertEquals([json.kind, json.step, json.evalLoss, json.parameters], [
+    assertEquals([json.kind, json.step, json.eval_loss, json.parameters], [
       "checkpoint",
       200,
       3,
@@ -286,7 +291,7 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
     assertStringIncludes(text, "wte.weight");
 
     const whole = (await look(run)).json;
-    assertEquals([whole.kind, whole.checkpoints, whole.bestCheckpoint], [
+    assertEquals([whole.kind, whole.checkpoints, whole.best_checkpoint], [
       "run",
       ["step-00000100", "step-00000200"],
       "step-00000100",
@@ -299,7 +304,7 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
       max: 3,
     });
     assertEquals((await look(join(run, "checkpoints"))).json.kind, "run");
-    assertEquals((await look(join(run, "metrics.jsonl"))).json.lastStep, 200);
+    assertEquals((await look(join(run, "metrics.jsonl"))).json.last_step, 200);
     assertEquals((await look(join(checkpoint, "state.json"))).json.step, 200);
     const tensors = await look(join(checkpoint, "model.safetensors"));
     assertEquals([tensors.json.kind, tensors.json.elements], ["safetensors", numParameters]);
@@ -356,13 +361,13 @@ Deno.test("inspect() reads the files that synth and other stages write beside th
     const output = join(folder, "s.parquet");
     await synthesize(output, { seed: 0, rows: 300, probes: 5, destinations: 4, days: 1, ipv6Share: 0.4 });
     const truth = (await look(join(folder, "s.truth.json"))).json;
-    assertEquals([truth.kind, truth.probeAddresses], ["truth", 5]);
+    assertEquals([truth.kind, truth.probe_addresses], ["truth", 5]);
     assertEquals((await look(output)).json.rows, 300);
 
     const manifest = newManifest({ stage: "shard", inputs: [], options: { ratios: "80,10,10" } });
     writeManifest(join(folder, "manifest.json"), { ...manifest, rejected: { invalidRtt: 2 } });
     const { json, text } = await look(join(folder, "manifest.json"));
-    assertEquals([json.kind, json.madeBy, json.complete], ["manifest", "shard", false]);
+    assertEquals([json.kind, json.made_by, json.complete], ["manifest", "shard", false]);
     assertStringIncludes(text, "invalidRtt 2");
 
     const reject = { reason: "invalidRtt", path: "a", row: 3 };
@@ -427,8 +432,8 @@ Deno.test("inspect() counts invalid RTTs in Parquet and in probe rows", () =>
     const rows = join(folder, "a.arrayrecord");
     await writeRecords(rows, [encodeProbeRow(probeRow("1.1.1.1", [0, 1, 2, 3], [10, Infinity, -1, -7]))]);
     const found = (await look(rows)).json;
-    assertEquals([found.impossibleRtts, found.failedShare], [2, 0.25]);
-    assertEquals(found.rttMs, { min: 10, p50: 10, p90: 10, p99: 10, max: 10, mean: 10 });
+    assertEquals([found.impossible_rtts, found.failed_share], [2, 0.25]);
+    assertEquals(found.rtt_ms, { min: 10, p50: 10, p90: 10, p99: 10, max: 10, mean: 10 });
   }));
 
 Deno.test("inspect() of a long file stops soon after it is aborted", async (t) => {
@@ -523,7 +528,7 @@ Deno.test("inspect() sums up the token files of pretokenize", async () => {
   write(folder.at("out/train/tokens-00000.parquet"), "v1", [[0, 9, 10, 265], [0, 1]]);
   write(folder.at("out/train/tokens-00001.parquet"), "v1", [[0, 2, 3]]);
   const reports = await inspect([folder.at("out")], OPTIONS);
-  const { bytes: _bytes, lengthTokens, ...json } = reportsAsJson(reports);
+  const { bytes: _bytes, length_tokens: lengthTokens, ...json } = reportsAsJson(reports);
   assertEquals(json, {
     stage: "inspect",
     kind: "tokens",

@@ -18,18 +18,18 @@ Deno.test("import reads files and standard input, and is idempotent", () =>
       failed: 1,
       duplicates: 0,
       skipped: 0,
-      skippedByType: {},
+      skipped_by_type: {},
       rejected: {},
       sources: 1,
       destinations: 1,
-      firstTime: "2020-09-13T12:26:40.000Z",
-      lastTime: "2020-09-13T12:26:40.000Z",
-      doneAlready: false,
+      first_time: "2020-09-13T12:26:40.000Z",
+      last_time: "2020-09-13T12:26:40.000Z",
+      done_already: false,
       outputs: [`${folder}/out.names.csv`, output],
     });
     const { mtime } = Deno.statSync(output);
     const second = await runStageProcess(args);
-    assertEquals(JSON.parse(second.stdout).doneAlready, true);
+    assertEquals(JSON.parse(second.stdout).done_already, true);
     assertEquals(JSON.parse(second.stdout).rows, 2);
     assertEquals(Deno.statSync(output).mtime, mtime);
 

@@ -35,11 +35,11 @@ Deno.test("shard and probe-rows fail with a one-line error and an exit code for 
   ) await refused(runStageProcess([stage, ...args(name)]), 1, message);
   // None of these left anything that prevents a good run.
   const { stdout } = await succeed("shard", ...args("good.parquet"), "--json");
-  const { splits, rejected, rowsPerSecond, peakMemoryBytes } = JSON.parse(stdout);
+  const { splits, rejected, rows_per_second, peak_memory_bytes } = JSON.parse(stdout);
   assertEquals(splits.train.rows + splits.val.rows + splits.test.rows, 2000);
   assertEquals([splits.train.shards, splits.val.shards, splits.test.shards], [200, 25, 25]);
   assertEquals(rejected, {});
-  assert(rowsPerSecond > 0 && peakMemoryBytes > 1e7);
+  assert(rows_per_second > 0 && peak_memory_bytes > 1e7);
   await refused(runStageProcess(["shard", ...args("good.parquet"), "--seed", "1"]), 1, "--overwrite");
   await refused(
     runStageProcess(["shard", ...args("good.parquet"), "--ratios", "80,20"]),

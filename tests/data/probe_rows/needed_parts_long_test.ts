@@ -95,7 +95,7 @@ Deno.test("a task of probe-rows refuses missing or damaged parts of the shards t
 
   await succeed(...args);
   Deno.utimeSync(`${shards}/${OTHER}.parquet`, 1, 1);
-  assertEquals(JSON.parse((await succeed(...args, "--json")).stdout).wasComplete, true);
+  assertEquals(JSON.parse((await succeed(...args, "--json")).stdout).was_complete, true);
   const other = /Cannot write to .*: probe-rows with other inputs or options wrote to it, expected the same/;
   Deno.utimeSync(needed, 1, 1);
   await assertRefused(args, other);

@@ -52,9 +52,14 @@ Deno.test("adapt writes changed embeddings that queries read", () =>
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
     const input = ["--input", at("new.jsonl")];
     const first = await succeed(command(at, "adapted", ...input));
-    assertEquals([first.addresses, first.measurements, first.numFailed, first.doneAlready], [1, 4, 1, false]);
+    assertEquals([first.addresses, first.measurements, first.num_failed, first.done_already], [
+      1,
+      4,
+      1,
+      false,
+    ]);
     const again = await succeed(command(at, "adapted", ...input));
-    assertEquals([again.doneAlready, again.rows], [true, first.rows]);
+    assertEquals([again.done_already, again.rows], [true, first.rows]);
 
     const question = ["--src", KNOWN[0], "--dst", NEW_ADDRESS, "--json"];
     const [before, after] = await Promise.all(
@@ -133,8 +138,8 @@ Deno.test("adapt --follow publishes new lines, resumes from them and saves on SI
     const follow = ["--follow", "--every-lines", "2", "--every-seconds", "86400"];
     const lines = jsonLines([...newMeasurements(), measured(KNOWN[2], NEW_ADDRESS, 40)]);
     const ended = await succeed(command(at, "adapted", ...follow), `${lines}no measurement\n`);
-    assertEquals([ended.measurements, ended.numBad], [6, 1]);
-    assertEquals(ended.numPublished, 4, "at first, and after two lines each");
+    assertEquals([ended.measurements, ended.num_bad], [6, 1]);
+    assertEquals(ended.num_published, 4, "at first, and after two lines each");
     const before = loadCheckpoint(at("adapted"));
     assert((before.adapted?.rows.size ?? 0) > 1);
     const child = spawnStage(command(at, "adapted", ...follow), { stdin: new Uint8Array() });

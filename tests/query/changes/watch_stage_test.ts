@@ -137,8 +137,8 @@ Deno.test("watch fails at the end if much of its input is out of order or has wr
     await Deno.remove(output);
     const few = await watch(linesOf(0, 50) + wrong(2, 2020) + linesOf(50, 130) + wrong(3, 2099));
     assertEquals(few.code, 0, few.stderr);
-    const { measurements, late: numLate, inFuture, wrongClock, alarms } = JSON.parse(few.stdout);
-    assertEquals([measurements, numLate, inFuture, wrongClock, alarms], [135, 0, 3, 2, 1]);
+    const { measurements, late: numLate, in_future, wrong_clock, alarms } = JSON.parse(few.stdout);
+    assertEquals([measurements, numLate, in_future, wrong_clock, alarms], [135, 0, 3, 2, 1]);
     assertStringIncludes(few.stderr, "10.0.0.1 192.0.2.1: measurements (2) from 2020-01-01T00:00:00Z on");
     assertStringIncludes(
       few.stderr,

@@ -11,23 +11,23 @@ Deno.test("score resumes after a kill and writes the same bytes", () =>
     writeRows(input, sampleRows(5000));
     const args = ["score", "--checkpoint", checkpoint, "--input", input, "--context", "6", "--json"];
     const undisturbed = await succeed(...args, "--output", whole);
-    const { stage, rows, meanBits, seconds } = JSON.parse(undisturbed.stdout);
+    const { stage, rows, mean_bits, seconds } = JSON.parse(undisturbed.stdout);
     assertEquals([stage, rows], ["score", 5000]);
-    assert(meanBits > 0 && seconds > 0);
+    assert(mean_bits > 0 && seconds > 0);
     await killWhenThere(
       [...args, "--output", killed],
       join(folder, ".killed.parquet.work", "score", "scores.bin.json"),
     );
     const rerun = await succeed(...args, "--output", killed);
-    assert(JSON.parse(rerun.stdout).rowsResumed > 0);
+    assert(JSON.parse(rerun.stdout).rows_resumed > 0);
     assertEquals(Deno.readFileSync(killed), Deno.readFileSync(whole));
     assert(!exists(join(folder, ".killed.parquet.work")));
     const report = join(folder, "scores.html");
     const again = await succeed(...args, "--output", killed, "--report", report);
-    const { doneAlready, rows: rowsAgain, findings } = JSON.parse(again.stdout);
-    assertEquals([findings.rows, findings.mostSurprising.length], [5000, 20]);
+    const { done_already, rows: rowsAgain, findings } = JSON.parse(again.stdout);
+    assertEquals([findings.rows, findings.most_surprising.length], [5000, 20]);
     assertStringIncludes(Deno.readTextFileSync(report), "20 most surprising rows");
-    assertEquals([doneAlready, rowsAgain], [true, 5000]);
+    assertEquals([done_already, rowsAgain], [true, 5000]);
   }));
 
 Deno.test("score refuses bad input with a one-line error and leaves nothing behind", () =>

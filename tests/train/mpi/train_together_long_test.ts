@@ -65,7 +65,7 @@ function assertAlike(run: string, reference: string, tolerance: number): void {
 const alone = join(folder, "alone");
 const two = join(folder, "two ranks");
 /** What the run of two ranks reports. */
-let ofTwo: { evalLoss: number; sentBytes: number } | undefined;
+let ofTwo: { eval_loss: number; sent_bytes: number } | undefined;
 
 Deno.test(
   { name: "2 and 4 ranks match the losses of one process, and report once", ignore: !first },
@@ -263,14 +263,14 @@ Deno.test(
   { name: "ranks with local steps learn about as much and send less", ignore: !first },
   async () => {
     assert(ofTwo, "the run of two ranks comes first");
-    const { evalLoss: loss, sentBytes } = ofTwo;
+    const { eval_loss: loss, sent_bytes: sentBytes } = ofTwo;
     for (const format of ["f32", "i8"]) {
       const run = join(folder, `local ${format}`);
       const more = [...LOCAL, `train.exchangeDtype=${format}`, "--json"];
       const { stdout } = await succeeded(trainTogether(run, { more }));
       const local = JSON.parse(stdout);
-      assertLess(Math.abs(local.evalLoss - loss), 0.25 * loss);
-      assertLess(local.sentBytes, sentBytes / (format === "i8" ? 8 : 2));
+      assertLess(Math.abs(local.eval_loss - loss), 0.25 * loss);
+      assertLess(local.sent_bytes, sentBytes / (format === "i8" ? 8 : 2));
       const evaluated = metricsOf(run).filter((record) => "eval/loss" in record);
       assertEquals(evaluated.map(({ step }) => step), [5, 10, 15, 20, 25, 30, 35, 40]);
     }
