@@ -2,117 +2,74 @@
  * The library behind ping-llm: programs can do everything that its stages do.
  *
  * ```ts ignore
- * import { loadModel, plotRttDistribution, rttBetweenPrefixes } from "@ping-llm/ping-llm";
+ * import { loadModel } from "@ping-llm/ping-llm";
  *
  * using model = await loadModel("runs/demo/train");
+ * const [src, dst, other] = ["192.0.2.1", "198.51.100.7", "203.0.113.5"];
  *
- * // Between two addresses: exact.
- * const rtt = await model.rttDistribution({ src: "192.0.2.1", dst: "198.51.100.7", time: "2025-11-01T12:00Z" });
- * console.log(rtt.quantileMs(0.5), rtt.pFailed, rtt.cdf(100), rtt.probabilityOf(12.5));
- *
- * // Given earlier measurements.
- * const context = [{ src: "192.0.2.1", dst: "198.51.100.9", time: "2025-11-01T11:00Z", rtt: 12.5 }];
- * const known = await model.rttDistribution({ src: "192.0.2.1", dst: "198.51.100.7", context });
- * await plotRttDistribution(known, { title: "192.0.2.1 -> 198.51.100.7", quantiles: [0.05, 0.5, 0.95] });
- *
- * // Between prefixes of any length: a mixture with standard errors.
- * const question = { src: "192.0.2.1", dst: "198.51.100.0/22" };
- * const { mixture, destinationProbability } = await rttBetweenPrefixes(model, question, { numDraws: 64, seed: 0 });
- * console.log(mixture.distribution.quantileMs(0.5), mixture.quantileErrorMs(0.5), destinationProbability);
+ * const { median_ms, p_failed, quantiles_ms } = await model.ask("rtt", { src, dst, quantiles: [0.9] });
+ * const { nearest } = await model.ask("nearest", { src, candidates: [dst, other] });
+ * const { destinations } = await model.ask("destinations", { src, rtt: [20, 25], top: 1 });
+ * console.log(median_ms, p_failed, quantiles_ms[0.9]);
+ * console.log(nearest[0].p_nearest, destinations[0].prefix);
  * ```
  *
- * Other questions: which destinations fit an RTT, how many bits a measurement takes, and measurements drawn
- * from the model.
+ * `ask()` takes the questions of the HTTP API and returns its answers. `rtt`, `nearest`, `advise` and `matrix`
+ * also take prefixes, and places if the model knows them; `map` needs a model trained with `--geo`, and
+ * `advise` one with coordinates.
  *
  * ```ts ignore
- * import { formatAddress, formatPrefix, parsePrefix, parseQuestion } from "@ping-llm/ping-llm";
- * import { decodeRttCode, encodeRttCode, rankDestinations, rankDestinationsFrom } from "@ping-llm/ping-llm";
- * import { loadModel, measurementBits, sampleMeasurements } from "@ping-llm/ping-llm";
+ * import { loadModel } from "@ping-llm/ping-llm";
+ *
+ * using model = await loadModel("runs/demo/train", { calibration: "runs/demo/eval/report.json" });
+ * const [src, dst] = ["192.0.2.1", "198.51.100.7"];
+ * const context = [{ src, dst: "198.51.100.9", time: "2025-11-01T11:00Z", rtt: 12.5 }];
+ * const time = "2025-11-01T12:00Z";
+ *
+ * const { drawn } = await model.ask("rtt", { src, dst: "198.51.100.0/22", time, context, draws: 8 });
+ * const { rows } = await model.ask("matrix", { nodes: [src, dst], samples: 2 });
+ * console.log(drawn?.standard_errors.median_ms, rows[0].median_ms[1]);
+ *
+ * const stopping = AbortSignal.timeout(600_000);
+ * const onProgress = (done: number) => console.error(`${done} measurements drawn`);
+ * const { measurements } = await model.ask("sample", { src, count: 2 }, { signal: stopping, onProgress });
+ * const { mean_bits } = await model.ask("likelihood", { src, dst, rtt: 21.5 });
+ * const { answers: [score] } = await model.ask("score", { measurements: [{ src, dst, time, rtt: 21.5 }] });
+ * console.log(mean_bits, measurements.length, "error" in score ? NaN : score.p_value);
+ * ```
+ *
+ * The whole distribution between two addresses, exact. A notebook shows it and its plot as pictures.
+ *
+ * ```ts ignore
+ * import { loadModel, plotRttDistribution } from "@ping-llm/ping-llm";
  *
  * using model = await loadModel("runs/demo/train");
- * const ends = parseQuestion({ src: "192.0.2.1", dst: "198.51.100.7" });
- * const [source, destination] = [ends.source.bytes, ends.destination.bytes];
- * const any = { source, timeS: null, context: [] };
- *
- * const [{ destinations: [first] }] = await rankDestinations(model, [{ ...any, rttMs: [20, 25] }], { top: 1 });
- * const near = { ...any, source: parsePrefix("192.0.2.0/24"), rttMs: [20, 25] } as const;
- * const { destinations: [likeliest] } = await rankDestinationsFrom(model, near, { top: 1, numDraws: 2 });
- * console.log(formatPrefix(first.prefix), first.probability + likeliest.probability);
- *
- * const measurement = { source, destination, rttCode: encodeRttCode(21.5), timeS: null };
- * const [{ totalBits }] = await measurementBits(model, [{ measurement, context: [] }]);
- * for await (const { destination, rttCode } of sampleMeasurements(model, any, { count: 1, seed: 0 })) {
- *   console.log(totalBits, formatAddress(destination), rttCode === null ? "no reply" : decodeRttCode(rttCode));
- * }
+ * const rtt = await model.rttDistribution({ src: "192.0.2.1", dst: "198.51.100.7", time: 1762000000 });
+ * console.log(rtt.quantileMs(0.5), rtt.pFailed);
+ * console.log(rtt.cdf(100), rtt.probabilityOf(12.5));
+ * const { svg } = await plotRttDistribution(rtt, { title: "192.0.2.1 -> 198.51.100.7" });
+ * await Deno.writeTextFile("rtt.svg", svg);
  * ```
  *
- * Many questions at once, as `query rtt --queries` answers them, corrected by the calibration of an evaluation.
+ * Alarms when a pair stops replying or its RTTs leave their usual level, without a model.
  *
  * ```ts ignore
- * import { answerQueries, loadModel, readCalibration, readQueries } from "@ping-llm/ping-llm";
+ * import { PairWatch } from "@ping-llm/ping-llm";
  *
- * const calibration = readCalibration("runs/demo/eval/report.json");
- * using model = await loadModel("runs/demo/train", { calibration });
- * async function* lines() {
- *   yield* ["src,dst", "192.0.2.1,198.51.100.7", "192.0.2.1,198.51.0.0/16"].map((text) => ({ text }));
+ * const watch = new PairWatch({ alarmsPerDay: 1 });
+ * for (let minute = 0; minute < 60; minute++) {
+ *   const time = 1762000000 + 60 * minute;
+ *   const events = watch.add({ src: "192.0.2.1", dst: "198.51.100.7", time, rtt: minute < 40 ? 21.5 : 80 });
+ *   for (const { kind, alarm: { now } } of events) console.error(kind, now.medianMs);
  * }
- * const options = { context: [], numDraws: 8, seed: 0 };
- * const queries = readQueries(lines(), "queries.csv");
- * for await (const line of answerQueries(model, queries, options, ({ answer }) => answer.mixture.distribution.copy())) {
- *   if ("error" in line) console.error(line.line, line.error);
- *   else console.log(line.pFailed, line.quantileMs(0.5));
- * }
- * ```
- *
- * The nearest of several servers, the RTTs between all of them, how surprising a measurement is, and alarms.
- * Maps need a model trained with `--geo`, and advice needs one with coordinates, as `demo` trains it.
- *
- * ```ts ignore
- * import { adviseOn, DEFAULT_WATCH_OPTIONS, encodeRttCode, loadModel, matrixNodes } from "@ping-llm/ping-llm";
- * import { nearestOf, PairWatch, parsePrefix, readQueries, RttMaps, RttMatrix } from "@ping-llm/ping-llm";
- * import { scoreResults } from "@ping-llm/ping-llm";
- *
- * using model = await loadModel("runs/demo/train");
- * async function* servers() {
- *   yield* ["198.51.100.7", "203.0.113.5"].map((text) => ({ text }));
- * }
- * const shared = { src: "192.0.2.1", time: undefined };
- * const queries = await Array.fromAsync(readQueries(servers(), "servers.txt", shared));
- * const asked = { context: [], numDraws: 8, seed: 0 };
- * const ranking = { by: "median", top: 5, maxCandidates: 100, counted: "line", onProgress() {} } as const;
- * const { nearest: [first] } = await nearestOf(model, queries, { ...asked, ...ranking });
- * const nodes = await matrixNodes(queries, "line", model.names);
- * const wanted = { nodes, destinations: nodes, timeS: null, quantiles: [0.9], numSamples: 0 };
- * const matrix = new RttMatrix(model, { ...asked, ...wanted });
- * const { median_ms } = matrix.row(0, await matrix.block(0));
- * console.log(first.median_ms, first.p_nearest, median_ms[1]);
- *
- * const [source, destination] = ["192.0.2.1", "198.51.100.7"].map((text) => parsePrefix(text).bytes);
- * const measurement = { source, destination, rttCode: encodeRttCode(21.5), timeS: 1.76e9 };
- * const scored = await scoreResults(model, [{ measurement, context: [], number: 0 }], { seed: 0 });
- * const watch = new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: 1000 });
- * console.log(scored.scores[0].pValue, watch.add(measurement).length);
- *
- * if (model.places) {
- *   const maps = new RttMaps(model);
- *   const from = maps.source("192.0.2.1");
- *   const countries = maps.areas("country", from);
- *   for await (const { name, median_ms } of maps.rtts(countries, await maps.origin(from))) {
- *     console.error(name, median_ms);
- *   }
- * }
- * if (model.config.coordinates) {
- *   const candidates = queries.flatMap((query) => "error" in query ? [] : [query]);
- *   for (const { dst, reduction_ms } of await adviseOn(model, { candidates }, { ...asked, budget: 1 })) {
- *     console.error(dst, reduction_ms);
- *   }
- * }
+ * console.log(watch.numPairs, watch.numMeasurements);
+ * console.log(watch.alarms.numAlarms, [...watch.finish()].length);
  * ```
  *
  * Measurements as Parquet: from a synthetic Internet, from RIPE Atlas, and your own.
  *
  * ```ts ignore
- * import { FAILED_RTT_MS, importMeasurements, MeasurementParquetWriter, parseAddress } from "@ping-llm/ping-llm";
+ * import { FAILED_RTT_MS, importMeasurements, MeasurementParquetWriter } from "@ping-llm/ping-llm";
  * import { readMeasurements, RejectLog, synthesize } from "@ping-llm/ping-llm";
  *
  * const world = { seed: 0, probes: 20, destinations: 10, ipv6Share: 0.4 };
@@ -125,7 +82,7 @@
  * const rejects = new RejectLog();
  * for await (const batch of readMeasurements(["synth.parquet", "atlas.parquet"], { rejects })) {
  *   const numReplies = batch.rttMs.filter((rttMs) => rttMs !== FAILED_RTT_MS).length;
- *   console.log(batch.numRows, numReplies, parseAddress(batch.srcAddr[0])?.length);
+ *   console.log(batch.numRows, numReplies, batch.rttMs.length);
  *   writer.append(batch);
  * }
  * writer.close();
@@ -164,194 +121,33 @@
  * @module
  */
 export { ConfigError, FormatError, UserError } from "./lib/base/errors.ts";
-export type { InterruptedError, KernelError, UsageError } from "./lib/base/errors.ts";
-export type { TensorArray } from "./lib/base/safetensors_header.ts";
-export { formatAddress, parseAddress } from "./lib/data/addresses/ip.ts";
-export type {
-  Basis,
-  BasisJson,
-  BasisKind,
-  DataSummary,
-  KnownAddress,
-  KnownAddresses,
-  KnownColumns,
-  Measured,
-  MeasuredData,
-  Moment,
-  RememberedRtt,
-  Seen,
-  SeenJson,
-  TrainingData,
-} from "./lib/data/addresses/known_addresses.ts";
-export {
-  formatPrefix,
-  type IpPrefix,
-  parsePrefix,
-  type PrefixMixture,
-} from "./lib/data/addresses/ip_prefix.ts";
-export { decodeRttCode, encodeRttCode } from "./lib/data/tokens/rtt_code.ts";
-export type { DecodedMeasurement, Field, TokenMeasurement } from "./lib/data/tokens/vocab_v2.ts";
-export type { RttEncodingName } from "./lib/data/tokens/vocab_v1.ts";
+export type { Fault, UsageError } from "./lib/base/errors.ts";
+export { VERSION } from "./lib/base/version.ts";
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/data/formats/batch.ts";
-export type { AddressNames } from "./lib/data/addresses/address_names.ts";
-export type { Place } from "./lib/data/addresses/place_table.ts";
-export type { PlaceIndex, PlacePrefix } from "./lib/data/addresses/place_index.ts";
-export type { ReadingOptions, RttChoice, SourceChoice } from "./lib/data/formats/format.ts";
 export {
   importMeasurements,
   type ImportOptions,
   type ImportSummary,
 } from "./lib/data/import/import_measurements.ts";
-export type { RowCounts } from "./lib/data/import/row_sink.ts";
-export {
-  type CodedBatch,
-  readMeasurements,
-  type ReadOptions,
-  type SourcedBatch,
-} from "./lib/data/measurement_files/parquet_reader.ts";
-export type { TextPool } from "./lib/io/parquet/text_pool.ts";
-export {
-  MeasurementParquetWriter,
-  type OptionalColumn,
-} from "./lib/data/measurement_files/parquet_writer.ts";
-export {
-  type RejectedRow,
-  RejectLog,
-  type RejectReason,
-  type RejectSnapshot,
-} from "./lib/data/measurement_files/rejects.ts";
+export type { ReadingOptions } from "./lib/data/formats/format.ts";
+export { readMeasurements, type ReadOptions } from "./lib/data/measurement_files/parquet_reader.ts";
+export { MeasurementParquetWriter } from "./lib/data/measurement_files/parquet_writer.ts";
+export { RejectLog } from "./lib/data/measurement_files/rejects.ts";
 export { synthesize, type SynthOptions } from "./lib/data/synth/synthesize.ts";
-export type { WorldOptions } from "./lib/data/synth/world.ts";
-export type { SamplingConfig } from "./lib/data/tokens/contexts.ts";
-export type { CheckedOutputs } from "./lib/io/files/checked_outputs.ts";
-export type { Gpu, GpuInfo } from "./lib/tensor/device.ts";
-export type { EngineChoice, EngineName, MatrixUnits } from "./lib/tensor/engine.ts";
-export type { Binding, KernelInterface, ParamField } from "./lib/tensor/kernels.ts";
-export type { ProfileRow } from "./lib/tensor/program.ts";
-export type { Kernel, KernelRegistry, RowLayout } from "./lib/tensor/registry.ts";
-export type { DType, Tensor } from "./lib/tensor/tensor.ts";
-export type { EmbeddingsConfig, ModelConfig, PairEmbeddingsConfig } from "./lib/model/model_config.ts";
-export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
-export type { PlacesConfig } from "./lib/model/embedding_table.ts";
-export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/train/optim/optim_config.ts";
-export type { ScheduleShape } from "./lib/train/optim/schedule.ts";
-export { type AutosizeConfig, loadConfig, type RunConfig, type TrainConfig } from "./lib/train/run_config.ts";
-export type { RunOptions } from "./lib/train/resolved_run.ts";
-export type { DataOptions } from "./lib/train/run_data.ts";
-export type { StartOptions } from "./lib/train/run_start.ts";
-export type { Communicator } from "./lib/train/mpi/communicator.ts";
-export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
-export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/rtt/answer_queries.ts";
-export type { DestinationQuery } from "./lib/query/destinations/destination_ranking.ts";
-export {
-  type LikelyDestination,
-  type PrefixDestinationQuery,
-  rankDestinations,
-  rankDestinationsFrom,
-  type RankedDestinations,
-  type RankOptions,
-} from "./lib/query/destinations/destination_ranking.ts";
-export {
-  type BlockBits,
-  type MeasurementBits,
-  measurementBits,
-  type MeasurementInContext,
-  type OrderBits,
-} from "./lib/query/likelihood/likelihood.ts";
-export type { Adaptation, AdaptOptions } from "./lib/query/adapt/adapt.ts";
-export type { FitOptions } from "./lib/query/adapt/fit.ts";
-export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
-export type { EmbeddingUpdate, NodeUpdate } from "./lib/model/embedding_update.ts";
-export { type AdviceOptions, type AdvisedMeasurement, adviseOn } from "./lib/query/destinations/advise.ts";
-export {
-  type Nearest,
-  type NearestCandidate,
-  nearestOf,
-  type NearestOptions,
-} from "./lib/query/destinations/nearest.ts";
-export {
-  type MapArea,
-  type MapLevel,
-  type MapMoment,
-  type MapOrigin,
-  type MapRtt,
-  RttMaps,
-} from "./lib/query/rtt/rtt_map.ts";
-export {
-  type MatrixNode,
-  matrixNodes,
-  type MatrixOptions,
-  type MatrixRow,
-  RttMatrix,
-} from "./lib/query/rtt/rtt_matrix.ts";
-export {
-  type Score,
-  type ScoreCase,
-  type ScoreOptions,
-  scoreResults,
-} from "./lib/query/score/score_results.ts";
-export type {
-  Alarm,
-  AlarmCause,
-  AlarmChoice,
-  AlarmEvent,
-  AlarmGroup,
-  Alarms,
-  Calibration,
-  Departure,
-  EndReason,
-  Finding,
-  NeededEvidence,
-  SharedEnd,
-} from "./lib/query/changes/alarms.ts";
-export {
-  DEFAULT_WATCH_OPTIONS,
-  PairWatch,
-  type WatchedPair,
-  type WatchedPlace,
-  type WatchOptions,
-} from "./lib/query/changes/pair_watch.ts";
-export type { TimedMeasurement } from "./lib/query/files/arriving.ts";
-export type { FileMeasurement } from "./lib/query/files/measurement_files.ts";
-export type { ChangeOptions, Level } from "./lib/query/changes/change_detector.ts";
 export { type EvalSummary, evaluateModel, type ModelEvaluation } from "./lib/eval/evaluate_model.ts";
 export type { EvalAnswer } from "./lib/eval/page/summary.ts";
-export { loadModel, readCalibration } from "./lib/query/files/load_model.ts";
-export type { PingModel, PingModelOptions } from "./lib/query/ping_model.ts";
-export type { CheckpointIdentity, QuantileCalibration } from "./lib/query/rtt/quantile_calibration.ts";
-export {
-  type AddressDrawOptions,
-  type AddressDraws,
-  type DrawnPair,
-  type PrefixAnswer,
-  rttBetweenPrefixes,
-  type RttMixture,
-  type RttMixtureOptions,
-} from "./lib/query/rtt/prefix_query.ts";
-export type { LikelyOptions, TakeDistribution } from "./lib/query/rtt/rtt_distributions.ts";
-export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
-export type { TextLine } from "./lib/query/text_lines.ts";
-export { type BadLine, type FileQuery, readQueries, type SharedEnds } from "./lib/query/rtt/query_file.ts";
-export {
-  type ParsedQuestion,
-  parseQuestion,
-  type QuestionMeasurement,
-  type RttQuestion,
-} from "./lib/query/rtt/rtt_question.ts";
-export type { PrefixQuery, RttQuery } from "./lib/query/query_tokens.ts";
-export {
-  type Sample,
-  sampleMeasurements,
-  type SampleOptions,
-  type SampleQuery,
-} from "./lib/query/likelihood/sample.ts";
-export type {
-  HistogramBar,
-  LikeliestRtt,
-  RttArrays,
-  RttDistribution,
-} from "./lib/query/rtt/rtt_distribution.ts";
-export { VERSION } from "./lib/base/version.ts";
+export type { Adaptation, AdaptOptions } from "./lib/query/adapt/adapt.ts";
+export type { Alarm, AlarmEvent } from "./lib/query/changes/alarms.ts";
+export { PairWatch, type WatchOptions } from "./lib/query/changes/pair_watch.ts";
+export type { LoadOptions } from "./lib/query/files/load_model.ts";
+export { loadModel, type Model } from "./lib/query/files/model.ts";
+export type { AskOptions } from "./lib/query/questions/question.ts";
+export type { AnswerOf, QuestionKind, QuestionOf } from "./lib/query/questions/questions.ts";
+export type { RttDistribution } from "./lib/query/rtt/rtt_distribution.ts";
+export { plotRttDistribution, type RttPlot, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
+export type { QuestionMeasurement, RttQuestion } from "./lib/query/rtt/rtt_question.ts";
+export { loadConfig, type RunConfig } from "./lib/train/run_config.ts";
+export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 // The package as a command: deno run -A jsr:@ping-llm/ping-llm STAGE
 if (import.meta.main) await import("./tasks/registry_main.ts");

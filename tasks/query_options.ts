@@ -6,7 +6,7 @@
 import { addressFault } from "../lib/data/addresses/ip_prefix.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
-import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
+import { loadModel } from "../lib/query/files/load_model.ts";
 import { USUAL_READING } from "../lib/data/formats/format.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
@@ -36,7 +36,7 @@ export async function askedModel(
   { log }: Pick<StageContext, "log">,
 ): Promise<PingModel> {
   return await loadModel(checkpoint, {
-    calibration: calibration === undefined ? undefined : readCalibration(calibration),
+    calibration,
     noPool,
     geo,
     names,

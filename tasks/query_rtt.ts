@@ -79,7 +79,7 @@ async function answerOne(options: Options, stage: StageContext): Promise<StageRe
     const title = `${withName(src, answer.src_name)} -> ${withName(dst, answer.dst_name)}`;
     const subtitle = numDrawn > 0 ? `mixture of ${numDrawn} draws from the model` : "exact";
     const picture = { title, subtitle, quantiles };
-    plot?.finish(signed(await plotRttDistribution(distribution, picture), "query rtt"));
+    plot?.finish(signed((await plotRttDistribution(distribution, picture)).svg, "query rtt"));
     if (table !== undefined) {
       await writeTable(table, { distribution, asked: { src, dst, timeS: answer.time }, overwrite });
     }

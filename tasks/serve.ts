@@ -14,7 +14,7 @@ import { printLog } from "../lib/base/printed.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { type AnswerOptions, hashOf } from "../lib/serve/answers.ts";
-import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../lib/query/changes/pair_watch.ts";
+import { PairWatch } from "../lib/query/changes/pair_watch.ts";
 import { makeApp } from "../lib/serve/app.ts";
 import { McpTools } from "../lib/serve/mcp.ts";
 import type { WatchedState } from "../lib/serve/watched.ts";
@@ -53,7 +53,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
     ? watchCheckpoint(models, { checkpoint, files, seen, everyS, load, signal, log })
     : Promise.resolve();
   const watched = {
-    watch: new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: options.maxWatchedPairs, log: printLog }),
+    watch: new PairWatch({ maxPairs: options.maxWatchedPairs, log: printLog }),
     maxPairs: MAX_METRIC_PAIRS,
     get names() {
       return models.current.service.names;

@@ -55,7 +55,7 @@ export class UserError extends Error {
   /** The parts of the message; undefined if it was given as text. */
   readonly fault: Fault | undefined;
 
-  /** @param message The message, or its parts. */
+  /** Says what is wrong, in one line. @param message The message, or its parts. */
   constructor(message: string | Fault, options?: ErrorOptions) {
     super(typeof message === "string" ? message : faultText(message), options);
     this.fault = typeof message === "string" ? undefined : message;

@@ -12,7 +12,7 @@ import { HISTORY_LENGTH } from "./pair_history.ts";
 
 export const EMBEDDING_VALUES = "address_embed.weight";
 
-/** Some address embeddings of a model with their keys and values, and some nodes of its coordinates. */
+/** @internal Some address embeddings of a model with their keys and values, and some nodes of its coordinates. */
 export interface EmbeddingUpdate {
   /** Indexes, ascending. */
   readonly rows: Uint32Array;
@@ -29,7 +29,7 @@ export interface EmbeddingUpdate {
 }
 
 /** Some nodes of a model's coordinates, with their keys and values. */
-export interface NodeUpdate {
+interface NodeUpdate {
   /** Indexes, ascending. */
   readonly nodes: Uint32Array;
   /** (nodes): see `EmbeddingTable.save`. */

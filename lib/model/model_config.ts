@@ -26,7 +26,7 @@ const extent = (most: number) => z.int().min(1).max(most);
 /** 256 GiB of f32. */
 const MAX_PARAMETERS = 2 ** 36;
 
-/** The section `model` of the run configuration. */
+/** @internal The section `model` of the run configuration. */
 export interface ModelConfig {
   /** L, the number of blocks: 1 to 1,024. */
   numLayers: number;
@@ -99,7 +99,7 @@ export interface ModelExtent {
 }
 
 /** A table of address embeddings. */
-export interface EmbeddingsConfig {
+interface EmbeddingsConfig {
   /** Number of rows, 16 to 16,777,216; further keys get none. */
   rows: number;
   /** Seed of the hashes of keys. */
@@ -109,7 +109,7 @@ export interface EmbeddingsConfig {
 }
 
 /** The table of rows of pairs. */
-export interface PairEmbeddingsConfig extends EmbeddingsConfig {
+interface PairEmbeddingsConfig extends EmbeddingsConfig {
   /** Whether the newest RTTs of a pair are input features; see lib/data/tokens/rtt_history.ts. */
   history: boolean;
 }

@@ -35,7 +35,7 @@ import {
 
 const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
 
-/** Options for using a model. */
+/** @internal Options for using a model. */
 export interface PingModelOptions {
   /** GPU memory for distributions, and the same again for samples, not counting weights; bytes (1 GiB). */
   memoryLimitBytes?: number;
@@ -227,16 +227,17 @@ export class PingModel {
    * @throws {UserError} If the addresses are invalid, differ in version, or do not fit the model's sequence.
    */
   async rttDistribution(query: RttQuery | RttQuestion): Promise<RttDistribution> {
-    return (await this.rttDistributions(["source" in query ? query : parseAddressQuestion(query)]))[0];
+    return (await this.rttDistributions([query]))[0];
   }
 
   /**
    * {@link rttDistribution} for many queries, in order; several times faster than one at a time. A
    * distribution takes 0.5 MB, so split tens of thousands of queries.
    */
-  async rttDistributions(queries: readonly RttQuery[]): Promise<RttDistribution[]> {
+  async rttDistributions(queries: readonly (RttQuery | RttQuestion)[]): Promise<RttDistribution[]> {
+    const parsed = queries.map((query) => "source" in query ? query : parseAddressQuestion(query));
     const results: RttDistribution[] = [];
-    await this.likelyRttDistributions(queries, (distribution) => results.push(distribution.copy()));
+    await this.likelyRttDistributions(parsed, (distribution) => results.push(distribution.copy()));
     return results;
   }
 

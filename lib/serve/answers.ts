@@ -5,7 +5,7 @@ import type { QuestionName } from "../query/questions/questions.ts";
 import { shortened } from "../base/errors.ts";
 import { linesOf } from "../query/text_lines.ts";
 import { ToUtf8 } from "../data/formats/reader.ts";
-import { MEASUREMENT_TYPES } from "./api/lines.ts";
+import { MEASUREMENT_TYPES } from "../query/questions/lines.ts";
 import { createHash } from "node:crypto";
 import type { PingService } from "./api/ping_service.ts";
 import type { ServedModels } from "./served_models.ts";

@@ -24,7 +24,7 @@ import { VERSION } from "../base/version.ts";
 import { printLine } from "../io/files/standard_output.ts";
 import { chunksUntil, linesOf, type TextLine } from "../query/text_lines.ts";
 import { problemOf } from "./api/api_error.ts";
-import { jsonLines } from "./api/lines.ts";
+import { jsonLines } from "../query/questions/lines.ts";
 import { type AnswerOptions, askQuestion, describeError, readJson, TimeLimit } from "./answers.ts";
 import * as z from "zod";
 import { parseLenientJson } from "../data/formats/json_stream.ts";

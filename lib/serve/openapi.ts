@@ -21,7 +21,7 @@ import { defaultsSchema, type QueryForm, queryFormOf } from "../query/questions/
 import { score } from "../query/questions/score.ts";
 import { watch } from "../query/questions/watch.ts";
 import { PROBLEM_TITLES, PROBLEM_TYPE, type ProblemStatus } from "./api/api_error.ts";
-import { MEASUREMENT_TYPES } from "./api/lines.ts";
+import { MEASUREMENT_TYPES } from "../query/questions/lines.ts";
 import {
   modelAnswerSchema,
   problemSchema,

@@ -15,9 +15,9 @@ import type { TimedMeasurement } from "../query/files/arriving.ts";
 import type { LineError } from "../query/questions/question.ts";
 import { readFields } from "../query/questions/read_fields.ts";
 import { watch as watchQuestion, type WatchAnswer } from "../query/questions/watch.ts";
-import { parseTimed } from "../query/rtt/rtt_question.ts";
+import { parseTimedMeasurement } from "../query/rtt/rtt_question.ts";
 import { ApiError } from "./api/api_error.ts";
-import { measurementLines } from "./api/lines.ts";
+import { measurementLines } from "../query/questions/lines.ts";
 import type { PingService } from "./api/ping_service.ts";
 import { type StatusCheckAnswer, statusCheckQuestionSchema } from "./api/schemas.ts";
 import { gauge, type Metric, total } from "./metrics.ts";
@@ -225,11 +225,8 @@ export async function* watchLines(
 
 function watchedMeasurement(value: unknown): TimedMeasurement {
   const { msm_id: msmId, prb_id: prbId, ...asked } = readFields(watchQuestion.line, value);
-  const { measurement, exactS: timeS } = parseTimed(asked);
-  if (timeS === null) throw new UserError("time must be given");
   return {
-    ...measurement,
-    timeS,
+    ...parseTimedMeasurement(asked),
     ...(msmId !== undefined && { msmId }),
     ...(prbId !== undefined && { prbId }),
   };

@@ -78,7 +78,7 @@ export interface Binding {
 }
 
 /** A scalar field of the uniform struct `Params`, 4 bytes. */
-export interface ParamField {
+interface ParamField {
   /** Field name in WGSL. */
   readonly name: string;
   /** Scalar type. */

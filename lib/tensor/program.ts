@@ -25,7 +25,7 @@ interface Dispatch {
   readonly flops?: number;
 }
 
-/** Time of one or more dispatches with the same label. */
+/** @internal Time of one or more dispatches with the same label. */
 export interface ProfileRow {
   /** The dispatches' label, or their kernel's name. */
   label: string;

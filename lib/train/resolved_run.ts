@@ -25,7 +25,7 @@ import { openRunPlaces, type RunPlaces } from "./run_places.ts";
 import { checkNotWithin, type StartOptions } from "./run_start.ts";
 import { StepPlan, stepsThatFill } from "./step_timing.ts";
 
-/** What a run is resolved from. */
+/** @internal What a run is resolved from. */
 export interface RunOptions extends DataOptions, StartOptions {
   /** The whole run's configuration. */
   config: RunConfig;

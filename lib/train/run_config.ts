@@ -31,7 +31,7 @@ import {
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/contexts.ts";
 import { type OptimConfig, optimConfigSchema } from "./optim/optim_config.ts";
 
-/** The section `train`. Counts are 1 to 1,000,000,000 unless stated otherwise. */
+/** @internal The section `train`. Counts are 1 to 1,000,000,000 unless stated otherwise. */
 export interface TrainConfig {
   /** Optimizer steps of the whole run, which the learning rate's schedule spans. */
   steps: number;
@@ -121,7 +121,7 @@ const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   maxSkippedSteps: count.default(10),
 });
 
-/** The section `autosize`, which fits one configuration to data of any size. It lowers steps and rows. */
+/** @internal The section `autosize`, which fits one configuration to data of any size. It lowers steps and rows. */
 export interface AutosizeConfig {
   /**
    * How many epochs over the training measurements suffice, 0.01 to 10,000. Lowers `train.steps` and

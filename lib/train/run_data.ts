@@ -22,7 +22,7 @@ import { createHash } from "node:crypto";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { ArrayRecordReader } from "../io/array_record/reader.ts";
 
-/** The data of a run, and how they are read. */
+/** @internal The data of a run, and how they are read. */
 export interface DataOptions {
   /** Seed of the initial weights and of the data's order and sampling. */
   seed: number;

@@ -19,7 +19,7 @@ import { type ConfigDifference, differences, type RunConfig, type RunIdentity } 
 import { fromFirst } from "./ranks.ts";
 import { RunFolder } from "./run_folder.ts";
 
-/** Where the user wants the run to start; at most one of `resumeFrom` and `initFrom`. */
+/** @internal Where the user wants the run to start; at most one of `resumeFrom` and `initFrom`. */
 export interface StartOptions {
   /** A checkpoint, or a run with one, to continue from with all its state; one of this run to go back. */
   resumeFrom?: string | undefined;

@@ -7,7 +7,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { convertArguments, splitArguments } from "../../lib/cli/options.ts";
 import { FAILED_RTT_MS } from "../../lib/data/formats/batch.ts";
-import { measurementLines } from "../../lib/serve/api/lines.ts";
+import { measurementLines } from "../../lib/query/questions/lines.ts";
 import { parsePaste } from "../../lib/serve/page/paste.ts";
 import { readingOf } from "../../tasks/reading.ts";
 import { STAGES } from "../../tasks/stages.ts";

@@ -127,8 +127,8 @@ Deno.test("another project imports the library as README.md describes", async ()
   const config = /```json\n([^]*?)```/.exec(section)?.[1] ?? "";
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("deno.json"), config.replace("../ping-llm", root));
-  const program = `import { loadModel, parsePrefix } from "@ping-llm/ping-llm";
-    console.log(typeof loadModel, parsePrefix("192.0.2.0/24").length);`;
+  const program = `import { loadModel, PairWatch } from "@ping-llm/ping-llm";
+    console.log(typeof loadModel, new PairWatch().numPairs);`;
   Deno.writeTextFileSync(folder.at("program.ts"), program);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--check", "--no-prompt", "--allow-read", "program.ts"],
@@ -136,5 +136,5 @@ Deno.test("another project imports the library as README.md describes", async ()
     env: { NO_COLOR: "1" },
   }).output();
   assertEquals(code, 0, new TextDecoder().decode(stderr));
-  assertEquals(new TextDecoder().decode(stdout), "function 24\n");
+  assertEquals(new TextDecoder().decode(stdout), "function 0\n");
 });

@@ -36,7 +36,7 @@ Deno.test("the documentation contains the library and the READMEs, and no dead l
     const { pages, dead } = reachFrom(folder, "index.html");
     assertEquals(dead, []);
     for (
-      const path of ["~/loadModel.html", "~/PingModel.html", "dist/guide/lib/query/README.ts/index.html"]
+      const path of ["~/loadModel.html", "~/Model.html", "dist/guide/lib/query/README.ts/index.html"]
     ) {
       assert(pages.has(path), path);
     }

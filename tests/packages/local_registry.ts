@@ -28,7 +28,12 @@ export class LocalRegistry implements AsyncDisposable {
     Deno.mkdirSync(registry.#folder.at("cache"));
     Deno.symlinkSync(JSON.parse(new TextDecoder().decode(stdout)).npmCache, registry.#folder.at("cache/npm"));
     // Uncommitted changes are published too.
-    await succeeded(registry.run(["publish", "--allow-dirty", "--no-check", "--token", "any"], folder));
+    await succeeded(
+      registry.run(
+        ["publish", "--allow-dirty", "--allow-slow-types", "--no-check", "--token", "any"],
+        folder,
+      ),
+    );
     return registry;
   }
 

@@ -17,7 +17,7 @@ import { loadModel } from "../../lib/query/files/load_model.ts";
 import { drawDestinations } from "../../lib/query/rtt/prefix_query.ts";
 import type { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { RttMaps } from "../../lib/query/rtt/rtt_map.ts";
-import { jsonLines } from "../../lib/serve/api/lines.ts";
+import { jsonLines } from "../../lib/query/questions/lines.ts";
 import { PingService } from "../../lib/serve/api/ping_service.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { writePool } from "../../lib/train/checkpoint_files.ts";

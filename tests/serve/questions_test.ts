@@ -1,6 +1,8 @@
-/** The command line and HTTP give the same answers to every kind of question. */
-import { assertEquals } from "@std/assert";
+/** Programs, the command line and HTTP get the same answers to every kind of question. */
+import { assertEquals, assertRejects } from "@std/assert";
+import { UserError } from "../../lib/base/errors.ts";
 import { type QuestionName, QUESTIONS } from "../../lib/query/questions/questions.ts";
+import { loadModel } from "../../mod.ts";
 import { succeed } from "../cli/process.ts";
 import { withRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
 import { KNOWN, tinyLocatedModel, tinyPlacedModel } from "../query/adapt/tiny_rows.ts";
@@ -34,14 +36,15 @@ const ASKED: Record<Exclude<QuestionName, "places">, Record<string, unknown>> = 
 };
 
 for (
-  const [model, names] of [
+  const [tinyModel, names] of [
     [() => tinyPlacedModel(), ["rtt", "destinations", "nearest", "matrix", "map", "likelihood", "sample"]],
     [() => Promise.resolve(tinyLocatedModel()), ["advise", "rtt"]],
   ] as const
 ) {
-  Deno.test(`query ${names} --json, GET and POST return the same bytes for the same question`, async (test) =>
+  Deno.test(`ask(), query ${names} --json, GET and POST return the same bytes for the same question`, async (test) =>
     await withRowCheckpoint(async (at) => {
       await using server = await TestServer.start(at("run"));
+      using model = await loadModel(at("run"));
       for (const name of names) {
         await test.step(name, async () => {
           const args = Object.entries(ASKED[name]).flatMap(([field, value]) => {
@@ -58,6 +61,7 @@ for (
           const posted = await server.post(`/v1/${name}`, ASKED[name]);
           const text = await posted.text();
           assertEquals(stdout, `${text}\n`);
+          assertEquals(JSON.stringify(await model.ask(name, ASKED[name] as never)), text);
           QUESTIONS[name].answer.strict().parse(JSON.parse(text));
           const lines = await server.postLines(`/v1/${name}:batch`, [ASKED[name]]);
           assertEquals(lines, [{ line: 1, ...JSON.parse(text) }]);
@@ -69,5 +73,50 @@ for (
           assertEquals(await got.text(), await (await server.post(`/v1/${name}`, flat)).text());
         });
       }
-    }, await model()));
+    }, await tinyModel()));
 }
+
+Deno.test("ask() answers places and scores as HTTP does, and throws what HTTP says", async () =>
+  await withRowCheckpoint(async (at) => {
+    await using server = await TestServer.start(at("run"));
+    using model = await loadModel(at("run"));
+    const places = { q: "192", count: 2 };
+    const posted = await (await server.post("/v1/places", places)).text();
+    assertEquals(JSON.stringify(await model.ask("places", places)), posted);
+    const measurements = [...CONTEXT, { src: SRC, dst: DST, time: TIME, rtt: null }, {
+      ...CONTEXT[0],
+      rtt: -5,
+    }];
+    const { answers } = await model.ask("score", { measurements, context: 5, seed: 2 });
+    assertEquals(answers, await server.postLines("/v1/score?context=5&seed=2", measurements));
+    assertEquals(answers.map((each) => "error" in each), [false, false, true]);
+
+    const wrong = [
+      ["rtt", { src: SRC }],
+      ["rtt", { src: SRC, dst: "nowhere.example" }],
+      ["nearest", { src: SRC, candidates: [DST, "2001:db8::1"] }],
+      ["sample", { src: SRC, counts: 3 }],
+    ] as const;
+    for (const [kind, question] of wrong) {
+      const { detail } = await (await server.post(`/v1/${kind}`, question)).json();
+      await assertRejects(() => model.ask(kind, question as never), UserError, detail);
+    }
+    await assertRejects(
+      () => model.ask("nearst" as never, {} as never),
+      UserError,
+      'Cannot answer: found the question "nearst", expected rtt, ',
+    );
+  }, await tinyPlacedModel()));
+
+Deno.test("ask() reports progress and ends when its signal aborts", async () =>
+  await withRowCheckpoint(async (at) => {
+    using model = await loadModel(at("run"));
+    const done: number[] = [];
+    await model.ask("sample", { count: 3 }, { onProgress: (steps) => done.push(steps) });
+    assertEquals(done, [1, 2, 3]);
+    const stopped = new AbortController();
+    const onProgress = () => stopped.abort(new Error("enough"));
+    const { signal } = stopped;
+    await assertRejects(() => model.ask("sample", { count: 3 }, { signal, onProgress }), Error, "enough");
+    await assertRejects(() => model.ask("rtt", { src: SRC, dst: DST }, { signal }), Error, "enough");
+  }, await tinyPlacedModel()));

@@ -7,7 +7,7 @@ import { modelInfo, readEvaluation } from "../../lib/serve/described_model.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { Counter, exposition, gauge, Histogram, ServerMetrics } from "../../lib/serve/metrics.ts";
-import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../../lib/query/changes/pair_watch.ts";
+import { PairWatch } from "../../lib/query/changes/pair_watch.ts";
 import { makeApp } from "../../lib/serve/app.ts";
 import { ServedModels } from "../../lib/serve/served_models.ts";
 import { HttpServer } from "../../lib/serve/server.ts";
@@ -130,7 +130,7 @@ Deno.test("/healthz returns 503 after the GPU is lost", () =>
       stopping: new AbortController().signal,
       log: () => {},
       watched: {
-        watch: new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: 1 }),
+        watch: new PairWatch({ maxPairs: 1 }),
         maxPairs: 1,
         numUnusable: 0,
       },

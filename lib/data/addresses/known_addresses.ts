@@ -22,7 +22,7 @@ const MAX_PAIRS = 2 ** 20;
 const MAX_COUNTED = 2 ** 21;
 
 /** How often something was measured, and when last. */
-export interface Seen {
+interface Seen {
   /** Number of measurements. */
   readonly measurements: number;
   /** Unix seconds; null if never measured, or at an unknown time. */
@@ -36,7 +36,7 @@ export interface Measured extends Seen {
 }
 
 /** A measured address. */
-export interface KnownAddress {
+interface KnownAddress {
   /** 4 or 16 bytes. */
   readonly bytes: Uint8Array;
   /** Measurements from the address. */
@@ -64,7 +64,7 @@ export interface DataSummary {
 }
 
 /** The columns of a table as stored in a file. */
-export interface KnownColumns {
+interface KnownColumns {
   /** IPv4 addresses, ascending, one word each. */
   readonly v4: Uint32Array;
   /** IPv6 addresses, ascending, four words each. */
@@ -440,7 +440,7 @@ export function basisKind({ pair, src, dst }: Record<"pair" | "src" | "dst", num
 }
 
 /** A measured RTT that the model remembers. */
-export interface RememberedRtt {
+interface RememberedRtt {
   /** Milliseconds. */
   readonly rttMs: number;
   /** Unix seconds; null if unknown. */
@@ -448,7 +448,7 @@ export interface RememberedRtt {
 }
 
 /** The moment that an answer is for. */
-export interface Moment {
+interface Moment {
   /** `any`: as measured at a random moment of the data. */
   readonly kind: "any" | "asked";
   /** Readable text, such as "2020-02-01 12:00 UTC, 244 days after the pair was last measured". */

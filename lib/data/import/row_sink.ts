@@ -24,7 +24,7 @@ export interface MeasurementRow extends ResultFacts {
   packetErrorCount: number;
 }
 
-/** Counts of rows. */
+/** @internal Counts of rows. */
 export interface RowCounts {
   /** Number of rows. */
   rows: number;

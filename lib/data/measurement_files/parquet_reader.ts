@@ -30,7 +30,7 @@ const MICROSECONDS = 1e6;
 const FUTURE_US = 1000 * (Date.now() + 86_400_000);
 
 /** A batch whose addresses also have codes; equal texts have equal codes. */
-export interface CodedBatch extends MeasurementBatch {
+interface CodedBatch extends MeasurementBatch {
   /** The texts of the codes. Codes become invalid when its generation changes. */
   pool: TextPool;
   /** Codes of the source addresses. */
@@ -235,7 +235,7 @@ export interface ReadOptions {
   rowRange?: readonly [first: number, end: number] | undefined;
 }
 
-/** A batch of usable rows and its origin. */
+/** @internal A batch of usable rows and its origin. */
 export interface SourcedBatch extends CodedBatch {
   /** The file. */
   path: string;

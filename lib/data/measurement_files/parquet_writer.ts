@@ -20,7 +20,7 @@ import {
 /** 2^17 rows take about 3 MB compressed. Readers hold the needed columns of one group at a time. */
 export const ROW_GROUP_ROWS = 131_072;
 
-/** A column that a file may lack. */
+/** @internal A column that a file may lack. */
 export type OptionalColumn = "msmId" | "prbId" | "sizeBytes" | "packetErrorCount";
 
 /** The optional columns and their names in files. */

@@ -13,7 +13,7 @@ import { writeFileAtomic } from "../../io/files/atomic.ts";
 const MAX_LISTED_PER_REASON = 1000;
 const MAX_DETAIL_LENGTH = 300;
 
-/** Why a row was rejected. */
+/** @internal Why a row was rejected. */
 export type RejectReason =
   | "unparseableAddress"
   | "versionMismatch"
@@ -34,7 +34,7 @@ export type RejectReason =
   | "unknownLine";
 
 /** A rejected row, as in `rejects.jsonl`. */
-export interface RejectedRow {
+interface RejectedRow {
   /** Why it was rejected. */
   reason: RejectReason;
   /** The file. */
@@ -45,7 +45,7 @@ export interface RejectedRow {
   detail?: string;
 }
 
-/** The contents of a {@link RejectLog} as plain data, to send to another thread. */
+/** @internal The contents of a {@link RejectLog} as plain data, to send to another thread. */
 export interface RejectSnapshot {
   /** Rejected rows by reason. */
   counts: Record<string, number>;

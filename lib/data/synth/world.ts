@@ -21,7 +21,7 @@ import {
   pointSchema,
 } from "./latency_model.ts";
 
-/** Options of a world. */
+/** @internal Options of a world. */
 export interface WorldOptions {
   /** Seed of all random choices. */
   seed: number;

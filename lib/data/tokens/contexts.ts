@@ -23,7 +23,7 @@ import {
 
 const share = z.number().min(0).max(1);
 
-/** How to draw contexts, with all defaults filled in. */
+/** @internal How to draw contexts, with all defaults filled in. */
 export interface SamplingConfig {
   /** A row of n measurements yields ceil(n / this) contexts per epoch, at least 1; 1..1,000,000. */
   measurementsPerContext: number;

@@ -117,7 +117,7 @@ function batchOf(
   return batch;
 }
 
-/** Options of a fit. */
+/** @internal Options of a fit. */
 export interface FitOptions {
   /** Number of steps. Each takes all measurements, or a part in turn if they are many: see `fitFreeRows`. */
   readonly steps: number;

@@ -39,7 +39,7 @@ export interface FreeRows {
   readonly located: Uint32Array;
 }
 
-/** Parts of the model that come from earlier adaptations, not from training. */
+/** @internal Parts of the model that come from earlier adaptations, not from training. */
 export interface AdaptedParts {
   /** Address embeddings. */
   readonly rows: ReadonlySet<number>;

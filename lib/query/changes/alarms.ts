@@ -21,7 +21,7 @@ export interface SharedEnd {
   readonly breadth: number;
 }
 
-/** A departure of a pair from its usual level. It may become an alarm. */
+/** @internal A departure of a pair from its usual level. It may become an alarm. */
 export interface Departure {
   /** What happened. */
   readonly cause: AlarmCause;
@@ -43,7 +43,7 @@ export interface Departure {
   alarm: Alarm | undefined;
 }
 
-/** Alarms that probably have a single cause. */
+/** @internal Alarms that probably have a single cause. */
 export interface AlarmGroup {
   /** The number of the first alarm. */
   readonly id: number;
@@ -69,7 +69,7 @@ export interface Alarm extends Pick<Departure, "cause" | "src" | "dst" | "sinceS
   readonly group: AlarmGroup;
 }
 
-/** Why an alarm ended: its pair is back to usual, has a new usual level, or was dropped. */
+/** @internal Why an alarm ended: its pair is back to usual, has a new usual level, or was dropped. */
 export type EndReason = "usual" | "new usual" | "dropped";
 
 /** The beginning, change or end of an alarm. */
@@ -90,7 +90,7 @@ export interface AlarmEvent {
   readonly history?: readonly TimedMeasurement[];
 }
 
-/** The beginning, change or end of a departure, which may become an event of an alarm. */
+/** @internal The beginning, change or end of a departure, which may become an event of an alarm. */
 export interface Finding extends Omit<AlarmEvent, "alarm" | "evidence" | "perDay"> {
   /** What began, changed or ended. */
   readonly departure: Departure;
@@ -107,9 +107,9 @@ const COMPARED_S = 7 * DAY_S;
 const KEPT_S = 3600;
 
 /** The evidence that a departure needs to become an alarm, nats. */
-export type NeededEvidence = Record<AlarmCause, number>;
+type NeededEvidence = Record<AlarmCause, number>;
 
-/** All departures of a period, the basis for choosing alarms. */
+/** @internal All departures of a period, the basis for choosing alarms. */
 export interface Calibration {
   /** Including weak ones. */
   readonly departures: readonly Departure[];
@@ -117,7 +117,7 @@ export interface Calibration {
   readonly days: number;
 }
 
-/** Options for choosing alarms. */
+/** @internal Options for choosing alarms. */
 export interface AlarmChoice {
   /** Maximum number of groups reported per day, over all pairs. */
   readonly alarmsPerDay: number;
@@ -130,7 +130,7 @@ export function shiftOf({ cause, usual, now }: Alarm): number {
   return cause === "outage" ? Infinity : Math.abs(now.medianMs - usual.medianMs) || 0;
 }
 
-/** Chooses alarms from a stream of findings. */
+/** @internal Chooses alarms from a stream of findings. */
 export class Alarms {
   readonly #choice: AlarmChoice;
   readonly #spanS: () => number;

@@ -16,7 +16,7 @@
  */
 import { quantileOfSorted } from "../../base/sample_statistics.ts";
 
-/** Chosen by cross-validation over labelled series: see `lib/query/changes/RESULTS.md`. */
+/** @internal Chosen by cross-validation over labelled series: see `lib/query/changes/RESULTS.md`. */
 export interface ChangeOptions {
   /** Rows to see after a clear change before it is reported. */
   readonly delay: number;

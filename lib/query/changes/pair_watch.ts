@@ -34,6 +34,7 @@ import {
   type SharedEnd,
   shiftOf,
 } from "./alarms.ts";
+import { parseTimedMeasurement, type QuestionMeasurement } from "../rtt/rtt_question.ts";
 import { OutageDetector, REPLIES_BACK } from "./outage_detector.ts";
 import { type ClockTally, PairClock } from "./pair_clock.ts";
 
@@ -59,16 +60,17 @@ export interface WatchOptions extends AlarmChoice {
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** The defaults of `watch`, except the number of pairs. */
-export const DEFAULT_WATCH_OPTIONS: Omit<WatchOptions, "maxPairs"> = {
+/** The defaults of `watch`. */
+const DEFAULT_WATCH_OPTIONS: WatchOptions = {
   changes: DEFAULT_CHANGE_OPTIONS,
+  maxPairs: 20_000,
   alarmsPerDay: 5,
   newUsualAfterS: 86_400,
   groupWithinS: 900,
 };
 
-/** The properties of a place that alarms may share. */
-export type WatchedPlace = Pick<Place, "asNumber" | "countryCode">;
+/** @internal The properties of a place that alarms may share. */
+type WatchedPlace = Pick<Place, "asNumber" | "countryCode">;
 
 /** How far probe clocks may be ahead of now, s. */
 const AHEAD_S = 600;
@@ -81,7 +83,7 @@ const MAX_LOSSES = 50;
 /** An alarm for losses ends when the loss rate is this close to the usual one. */
 const LOSS_BACK = 0.25;
 
-/** A watched pair. */
+/** @internal A watched pair. */
 export interface WatchedPair {
   /** Source address. */
   readonly src: string;
@@ -142,8 +144,9 @@ export class PairWatch {
   /** Pairs dropped. */
   numDropped = 0;
 
-  /** Creates a watch without pairs. */
-  constructor(options: WatchOptions) {
+  /** Creates a watch without pairs. @param given By default as `watch` without options. */
+  constructor(given: Partial<WatchOptions> = {}) {
+    const options = { ...DEFAULT_WATCH_OPTIONS, ...given };
     this.#options = options;
     this.#alarms = new Alarms(options, () => this.spanS);
     if (options.calibration) this.#alarms.calibrate(options.calibration);
@@ -192,12 +195,14 @@ export class PairWatch {
   }
 
   /**
-   * Adds a measurement. A time slightly in the future is replaced by now, so that it does not make the next
+   * Adds a measurement, as the program has it or as text with a time. A time slightly in the future is replaced by now, so that it does not make the next
    * ones late; a measurement further ahead is left out.
    *
    * @returns The events to report now, oldest first.
+   * @throws {UserError} If a text is invalid.
    */
-  add(measurement: TimedMeasurement): AlarmEvent[] {
+  add(given: TimedMeasurement | QuestionMeasurement): AlarmEvent[] {
+    const measurement = "source" in given ? given : parseTimedMeasurement(given);
     this.numMeasurements++;
     const { source, destination } = measurement;
     const [src, dst] = [source, destination].map(formatAddress);

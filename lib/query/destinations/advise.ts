@@ -28,7 +28,7 @@ import { faultIn } from "../rtt/rtt_question.ts";
 import { tablesOf } from "./source_prior.ts";
 
 /** A recommended measurement. */
-export interface AdvisedMeasurement {
+interface AdvisedMeasurement {
   /** Source as given. */
   readonly src: string;
   /** Destination as given. */

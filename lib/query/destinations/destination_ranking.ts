@@ -75,7 +75,7 @@ export function prefixLengthOf(
 }
 
 /** A probable prefix of the destination. */
-export interface LikelyDestination {
+interface LikelyDestination {
   /** A whole address unless `prefixLength` is set. */
   readonly prefix: IpPrefix;
   /** P(destination in the prefix | source, RTT, time, context, the destination is a candidate). */
@@ -95,7 +95,7 @@ export interface RankedDestinations {
 }
 
 /** Options of a ranking. */
-export interface RankOptions {
+interface RankOptions {
   /** Whether an address is an admissible destination (default: all are). */
   isWithin?: ((address: Uint8Array) => boolean) | undefined;
   /** Maximum number of destinations to rank, in addition to the source's known ones (256). */
@@ -135,7 +135,7 @@ export async function rankDestinations(
 }
 
 /** A question for the destinations of a source that may be a prefix or a place. */
-export interface PrefixDestinationQuery extends Omit<DestinationQuery, "source"> {
+interface PrefixDestinationQuery extends Omit<DestinationQuery, "source"> {
   /** The source, or the prefix that contains it. */
   readonly source: IpPrefix;
 }

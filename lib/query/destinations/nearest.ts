@@ -16,7 +16,7 @@ import { faultIn } from "../rtt/rtt_question.ts";
 import { roundedMeanMs } from "../questions/rtt.ts";
 
 /** A ranked candidate. */
-export interface NearestCandidate {
+interface NearestCandidate {
   /** The candidate as given. */
   readonly candidate: string;
   /** The candidate's name, if it has one. */
@@ -38,7 +38,7 @@ export interface NearestCandidate {
 }
 
 /** A ranking of candidates by RTT. */
-export interface Nearest {
+interface Nearest {
   /** Nearest first. */
   readonly nearest: NearestCandidate[];
   /** Number of different candidates compared. */

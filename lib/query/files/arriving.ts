@@ -25,7 +25,7 @@ const CHUNK_BYTES = 1 << 16;
 /** Maximum number of directory listings per poll; two in a row must agree. */
 const MAX_LISTINGS = 20;
 
-/** A measurement with a known time, in fractional Unix seconds. */
+/** @internal A measurement with a known time, in fractional Unix seconds. */
 export type TimedMeasurement = Omit<FileMeasurement, "eventTimeUs"> & { readonly timeS: number };
 
 export interface ArrivalOptions {

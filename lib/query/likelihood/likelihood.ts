@@ -52,7 +52,7 @@ export interface BlockBits {
 }
 
 /** Bits of a measurement in one order of its fields. */
-export interface OrderBits {
+interface OrderBits {
   /** -log2 P(measurement, order). */
   readonly bits: number;
   /** In the order of the fields. */
@@ -78,7 +78,7 @@ export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
 }
 
 /** A measurement with earlier ones. */
-export interface MeasurementInContext {
+interface MeasurementInContext {
   /** What is evaluated. */
   readonly measurement: TokenMeasurement;
   /** The RTT of its `rttCode`, ms; null for no reply. Required by models of vocabulary v1. */

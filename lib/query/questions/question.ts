@@ -34,25 +34,34 @@ export interface Asking {
   onProgress(done?: number): void;
 }
 
+/** Options of a question that a program asks. */
+export interface AskOptions {
+  /** Cancels the work; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the number of steps done, for questions that take long. */
+  readonly onProgress?: ((done: number) => void) | undefined;
+}
+
 /** A caller that does not share its model. */
-export function alone(
-  model: PingModel,
-  { signal, onProgress }: { signal: AbortSignal; onProgress: (done: number) => void },
-): Asking {
+export function alone(model: PingModel, { signal, onProgress }: AskOptions): Asking {
   return {
     model,
     signal,
     async exact(query, use) {
       const { encodeQuery } = await import("../query_tokens.ts");
+      signal?.throwIfAborted();
       encodeQuery(query, model.config.sequenceLength);
       const results: ReturnType<typeof use>[] = [];
       await model.likelyRttDistributions([query], (distribution) => results.push(use(distribution)));
       return results[0];
     },
-    inTurn: (work) => work(),
+    inTurn(work) {
+      signal?.throwIfAborted();
+      return work();
+    },
     onProgress(done) {
-      signal.throwIfAborted();
-      if (done !== undefined) onProgress(done);
+      signal?.throwIfAborted();
+      if (done !== undefined) onProgress?.(done);
     },
   };
 }

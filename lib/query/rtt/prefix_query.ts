@@ -235,7 +235,7 @@ export interface AddressDrawOptions {
 }
 
 /** A drawn source and destination. */
-export interface DrawnPair {
+interface DrawnPair {
   /** 4 or 16 bytes. */
   readonly source: Uint8Array;
   /** Has the same address length as the source. */
@@ -245,7 +245,7 @@ export interface DrawnPair {
 }
 
 /** Drawn addresses, with the model's probability of the prefixes. */
-export interface AddressDraws {
+interface AddressDraws {
   /** Distinct pairs, in the order of their first draws. */
   readonly pairs: readonly DrawnPair[];
   /** P(source in its prefix | its IP version); null for an address or a place. */

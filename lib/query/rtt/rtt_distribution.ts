@@ -8,6 +8,7 @@
  */
 import { lowerBound } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
+import { formatMs } from "../../base/text.ts";
 import { requirePossible } from "../possible.ts";
 import {
   CANONICAL_RTT_CODES,
@@ -28,8 +29,8 @@ export const MAX_PING_RTT_MS = 60_000;
 
 const NUM_PING_RTTS = RTTS_MS.findIndex((rttMs) => rttMs > MAX_PING_RTT_MS);
 
-/** A histogram bar: the probability that the RTT is in [lowMs, highMs). */
-export interface HistogramBar {
+/** @internal A histogram bar: the probability that the RTT is in [lowMs, highMs). */
+interface HistogramBar {
   /** Left edge, ms, inclusive. */
   lowMs: number;
   /** Right edge, ms, exclusive. */
@@ -41,8 +42,8 @@ export interface HistogramBar {
 /** Relative width of the interval around the likeliest RTT. */
 const INTERVAL_WIDTH = 0.01;
 
-/** The RTT with the most replies near it. */
-export interface LikeliestRtt {
+/** @internal The RTT with the most replies near it. */
+interface LikeliestRtt {
   /** The RTT, ms. */
   readonly rttMs: number;
   /** P(RTT in the surrounding interval, a hundredth wide | reply). */
@@ -187,6 +188,15 @@ export class RttDistribution {
       if (this.probabilities[i] > 0) spread(bars, CANONICAL_RTT_CODES[i], this.probabilities[i]);
     }
     return bars;
+  }
+
+  /** What Deno's notebooks show: the quantiles as text, and a picture. */
+  async [Symbol.for("Jupyter.display")](): Promise<{ "text/plain": string; "image/svg+xml": string }> {
+    const { plotRttDistribution } = await import("./rtt_plot.ts");
+    const [low, median, high] = [0.05, 0.5, 0.95].map((q) => formatMs(this.quantileMs(q)));
+    const loss = `no reply ${(this.pFailed * 100).toPrecision(3)} %`;
+    const text = `RTT ${median} ms (5 % to 95 %: ${low} to ${high} ms), ${loss}`;
+    return { "text/plain": text, "image/svg+xml": (await plotRttDistribution(this)).svg };
   }
 
   /** The smallest RTT, ms, with at least the given cumulative probability. */

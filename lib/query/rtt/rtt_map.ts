@@ -69,7 +69,7 @@ export interface MapRtt {
 }
 
 /** A place of a map. */
-export interface MapArea extends
+interface MapArea extends
   Pick<
     MapRtt,
     "country" | "name" | "latitude" | "longitude" | "cell_degrees" | "known_addresses"
@@ -79,10 +79,10 @@ export interface MapArea extends
 }
 
 /** The time of a map, and earlier measurements, oldest first. */
-export type MapMoment = Pick<RttQuery, "timeS" | "context">;
+type MapMoment = Pick<RttQuery, "timeS" | "context">;
 
 /** The source of a map. */
-export interface MapOrigin {
+interface MapOrigin {
   /** Addresses that represent it, equally weighted and of one IP version. */
   readonly sources: readonly Uint8Array[];
   /** The time and context. */

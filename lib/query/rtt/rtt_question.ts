@@ -241,6 +241,13 @@ export function parseTimed(value: unknown): { measurement: TokenMeasurement; exa
   return { measurement: { source, destination, rttCode: rttCodeOf(rtt), timeS }, exactS };
 }
 
+/** Reads a measurement that must have a time, which is kept to the microsecond. @throws {UserError} */
+export function parseTimedMeasurement(value: unknown): TokenMeasurement & { readonly timeS: number } {
+  const { measurement, exactS: timeS } = parseTimed(value);
+  if (timeS === null) throw new UserError("time must be given");
+  return { ...measurement, timeS };
+}
+
 function rttCodeOf(value: unknown): number | null {
   if (value === null) return null;
   if (typeof value === "number" && isRtt(value)) return encodeRttCode(value);

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { faultText, InterruptedError, UserError } from "../../base/errors.ts";
+import { InterruptedError, UserError } from "../../base/errors.ts";
+import { sentenceOf } from "../../query/questions/ask.ts";
 import type { Problem } from "./schemas.ts";
 
 /** Titles of `about:blank` problems: the status texts of RFC 9110, section 15, and RFC 6585. */
@@ -75,11 +76,6 @@ export async function computed<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof UserError) || error instanceof InterruptedError) throw error;
     throw new Error(`Internal error: ${error.message}`, { cause: error });
   }
-}
-
-/** Makes a fault such as `found no src, …` a full sentence. */
-function sentenceOf({ fault, message }: UserError): string {
-  return fault && fault.action === undefined ? faultText({ ...fault, action: "answer" }) : message;
 }
 
 export const PROBLEM_TYPE = "application/problem+json";

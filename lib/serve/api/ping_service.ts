@@ -33,15 +33,20 @@ import {
 import { defaultsSchema, readFields } from "../../query/questions/read_fields.ts";
 import { score, type ScoreAnswer, type ScoreOptions } from "../../query/questions/score.ts";
 import { computed, problemOf } from "./api_error.ts";
-import { type Answered, inOrder, type JsonLine, jsonLines, linesOf, measurementLines } from "./lines.ts";
+import {
+  type Answered,
+  inOrder,
+  type JsonLine,
+  jsonLines,
+  linesOf,
+  measurementLines,
+} from "../../query/questions/lines.ts";
 import { type BatchOptions, type Caller, LongWork, RttBatcher, SizeGate } from "./queues.ts";
 import type { ModelAnswer, ModelInfo } from "./schemas.ts";
-import { scoreMeasurements } from "./score_lines.ts";
+import { scoreMeasurements } from "../../query/score/score_lines.ts";
 
 /** Lines of one caller in work before the first is answered: two batches, one of which is running. */
 const LINES_AT_ONCE = 124;
-/** How many earlier lines a line sees by default, as in `score`. */
-const DEFAULT_CONTEXT = 20;
 
 interface PingServiceOptions {
   info: ModelInfo;
@@ -144,9 +149,9 @@ export class PingService {
     signal?: AbortSignal,
     isText = false,
   ): AsyncGenerator<Answered<ScoreAnswer>> {
-    const { src, dst, context = DEFAULT_CONTEXT, seed = 0 } = readFields(score.options, options);
+    const { src, dst, ...wanted } = readFields(score.options, options);
     const measurements = measurementLines(lines, { isText, src, dst, withIds: false });
-    return scoreMeasurements(this.#model, measurements, { context, seed, signal });
+    return scoreMeasurements(this.#model, measurements, { ...wanted, signal, compute: computed });
   }
 
   async model(): Promise<ModelAnswer> {

@@ -11,7 +11,7 @@ import type { Launch } from "./launch.ts";
 const WITH_SRUN =
   "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); srun --mpi=list shows what is available";
 
-/** Connects the ranks of a run. */
+/** @internal Connects the ranks of a run. */
 export class Communicator {
   readonly #mpi: MpiLibrary;
   #last: Promise<unknown> = Promise.resolve();

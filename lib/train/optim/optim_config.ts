@@ -49,7 +49,7 @@ export interface MuonConfig {
 }
 
 /** The rule of a group of parameters. Each kind has its own keys. */
-export type GroupConfig = AdamWConfig | MuonConfig;
+type GroupConfig = AdamWConfig | MuonConfig;
 
 const adamWSchema = z.strictObject({
   kind: z.literal("adamw"),
@@ -71,7 +71,7 @@ const muonSchema = z.strictObject({
 
 export type GroupName = "embedding" | "rows" | "head" | "matrices";
 
-/** The section `optim` of the run configuration. */
+/** @internal The section `optim` of the run configuration. */
 export interface OptimConfig extends ScheduleShape {
   /** Gradients are scaled down to this global norm, 1e-9 to 1e9. */
   maxGradientNorm: number;

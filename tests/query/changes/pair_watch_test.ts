@@ -1,4 +1,5 @@
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { UserError } from "../../../lib/base/errors.ts";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { alarmLine } from "../../../lib/query/changes/alarm_lines.ts";
@@ -389,4 +390,13 @@ Deno.test("wrong clocks hide no alarms and are reported", () => {
   assertEquals(timeS, START_S + 40 * INTERVAL_S);
   assert(history.every((each) => each.timeS <= timeS));
   assertEquals(watch.spanS, 59 * INTERVAL_S);
+});
+
+Deno.test("PairWatch takes measurements as text, which must have a time, and has defaults", () => {
+  const watch = new PairWatch();
+  const measurement = { src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 };
+  for (let i = 0; i < 3; i++) assertEquals(watch.add({ ...measurement, time: START_S + i + 0.5 }), []);
+  assertEquals([watch.numPairs, watch.numUsed + watch.numUndecided > 0], [1, true]);
+  assertThrows(() => watch.add(measurement), UserError, "time must be given");
+  assertThrows(() => watch.add({ ...measurement, src: "nowhere", time: START_S }), UserError, "found src");
 });

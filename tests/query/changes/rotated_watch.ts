@@ -4,7 +4,7 @@ import { RandomStream } from "../../../lib/base/random.ts";
 import { USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { alarmLine } from "../../../lib/query/changes/alarm_lines.ts";
-import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../../../lib/query/changes/pair_watch.ts";
+import { PairWatch } from "../../../lib/query/changes/pair_watch.ts";
 import { ArrivingMeasurements } from "../../../lib/query/files/arriving.ts";
 import { spawnStage } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
@@ -30,7 +30,7 @@ export function linesOf(file: number): string[] {
 /** Alarms that a watch reports for a file by the time it has read it and waits for more. */
 async function alarmsOf(path: string): Promise<string[]> {
   const { signal } = new AbortController();
-  const watch = new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: 10 });
+  const watch = new PairWatch({ maxPairs: 10 });
   const lines: string[] = [];
   const reading = { isFollowing: false, reading: USUAL_READING, signal, log: () => {} };
   for await (const measurement of new ArrivingMeasurements([path], reading)) {

@@ -140,7 +140,7 @@ Deno.test("loadModel() rejects the calibration of another model and names both w
     const { directory, state: { files } } = loadCheckpoint(checkpoint);
     const read = (modelSha256: string) => {
       Deno.writeTextFileSync(path, JSON.stringify({ run: { ...RUN, modelSha256 }, calibration: { shares } }));
-      return readCalibration(path);
+      return path;
     };
     const refused = loadModel(checkpoint, { calibration: read(RUN.modelSha256) });
     const { message } = await assertRejects(() => refused, FormatError);
@@ -160,7 +160,7 @@ Deno.test("loadModel() rejects a calibration of the pool without it, and of the 
     const load = async (isPooled: boolean, noPool: boolean) => {
       const run = { ...RUN, modelSha256, isPooled };
       Deno.writeTextFileSync(path, JSON.stringify({ run, calibration: { shares } }));
-      using model = await loadModel(checkpoint, { calibration: readCalibration(path), noPool });
+      using model = await loadModel(checkpoint, { calibration: path, noPool });
       return model.step;
     };
     assertEquals([await load(true, false), await load(false, true)], [3, 3]);

@@ -179,7 +179,7 @@ Deno.test("plotRttDistribution() draws well-formed SVG with pFailed in its title
   const quantiles = [0.05, 0.25, 0.5, 0.75, 0.95];
   const options = { title: "192.0.2.1 -> <&> 198.51.100.7", subtitle: "exact", quantiles };
   const distribution = around(100, 0.5);
-  const svg = await plotRttDistribution(distribution, options);
+  const { svg } = await plotRttDistribution(distribution, options);
   assertEquals(faultOfXml(svg), undefined);
   assertStringIncludes(svg, "RTT 192.0.2.1 -&gt; &lt;&amp;&gt; 198.51.100.7 · no reply 3.45 %");
   const labels = textsOf(svg).filter(({ text }) => /^\d+ %: /.test(text));
@@ -188,12 +188,12 @@ Deno.test("plotRttDistribution() draws well-formed SVG with pFailed in its title
     quantiles.map((q) => `${q * 100} %: ${threeDigits(distribution.quantileMs(q))}`),
   );
   for (let i = 1; i < labels.length; i++) assert(labels[i].x > labels[i - 1].x);
-  assertEquals(await plotRttDistribution(around(100, 0.5), options), svg);
+  assertEquals((await plotRttDistribution(around(100, 0.5), options)).svg, svg);
 });
 
 Deno.test("plotRttDistribution() stacks labels that would overlap", async () => {
   const quantiles = [0.48, 0.49, 0.5, 0.51, 0.52];
-  const svg = await plotRttDistribution(around(20, 0.3), { title: "a", quantiles });
+  const { svg } = await plotRttDistribution(around(20, 0.3), { title: "a", quantiles });
   const heights = textsOf(svg).filter(({ text }) => /^\d+ %: /.test(text)).map(({ y }) => y);
   assertEquals(new Set(heights).size, 5);
   for (let i = 1; i < heights.length; i++) assert(heights[i] - heights[i - 1] >= 10, heights.join());
@@ -202,10 +202,21 @@ Deno.test("plotRttDistribution() stacks labels that would overlap", async () => 
 Deno.test("plotRttDistribution() draws a distribution with all its mass in one bucket", async () => {
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   probabilities[20_000] = 1;
-  const svg = await plotRttDistribution(new RttDistribution(0, probabilities, 1), {
+  const { svg } = await plotRttDistribution(new RttDistribution(0, probabilities, 1), {
     title: "a",
     quantiles: [0.5],
   });
   assertEquals(faultOfXml(svg), undefined);
   assert(!svg.includes("NaN"));
+});
+
+Deno.test("notebooks show a distribution as text and as a picture, and a plot as a picture", async () => {
+  const display = (value: object) => Reflect.get(value, Symbol.for("Jupyter.display")).call(value);
+  const distribution = around(100, 0.25);
+  const shown = await display(distribution);
+  assertEquals(shown["text/plain"], "RTT 102 ms (5 % to 95 %: 64.7 to 148 ms), no reply 3.45 %");
+  const plot = await plotRttDistribution(distribution);
+  assertEquals(shown["image/svg+xml"], plot.svg);
+  assertEquals(display(plot), { "image/svg+xml": plot.svg });
+  assert(plot.svg.includes(">RTT · no reply 3.45 %<"));
 });

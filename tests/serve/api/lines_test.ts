@@ -1,10 +1,10 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { streamOf, withService } from "./tiny_service.ts";
-import { measurementLines, type MeasurementLinesOptions } from "../../../lib/serve/api/lines.ts";
+import { measurementLines, type MeasurementLinesOptions } from "../../../lib/query/questions/lines.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
-import { LineHistories } from "../../../lib/serve/api/score_lines.ts";
+import { LineHistories } from "../../../lib/query/score/score_lines.ts";
 import type { LineError } from "../../../lib/query/questions/question.ts";
 import { score, type ScoreAnswer } from "../../../lib/query/questions/score.ts";
 import { parseMeasurement } from "../../../lib/query/rtt/rtt_question.ts";

@@ -14,8 +14,8 @@ import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, type JsonFormat, resultsIn } from "../../data/formats/registry.ts";
 import { isUsualName } from "../../data/formats/table.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
-import type { LineError } from "../../query/questions/question.ts";
-import { watch } from "../../query/questions/watch.ts";
+import type { LineError } from "./question.ts";
+import { watch } from "./watch.ts";
 
 export interface Line {
   /** From 1. */

@@ -1,18 +1,19 @@
 /** Scores measurements in the order of arrival, each given the earlier ones. @module */
 import { pairNameOf, SourceHistory } from "../../data/tokens/source_history.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
-import { type ApiMeasurement, type LineError, measurementSchema } from "../../query/questions/question.ts";
-import type { ScoreAnswer } from "../../query/questions/score.ts";
-import { readFields } from "../../query/questions/read_fields.ts";
-import { parseTimed } from "../../query/rtt/rtt_question.ts";
+import { type ApiMeasurement, type LineError, measurementSchema } from "../questions/question.ts";
+import type { ScoreAnswer } from "../questions/score.ts";
+import { readFields } from "../questions/read_fields.ts";
+import { parseTimed } from "../rtt/rtt_question.ts";
 import { UserError } from "../../base/errors.ts";
-import type { PingModel } from "../../query/ping_model.ts";
-import { encodeQuery } from "../../query/query_tokens.ts";
-import { LossRuns } from "../../query/score/loss_runs.ts";
-import { type ScoreCase, scoreResults } from "../../query/score/score_results.ts";
-import { computed } from "./api_error.ts";
-import type { Answered, Line } from "./lines.ts";
+import type { PingModel } from "../ping_model.ts";
+import { encodeQuery } from "../query_tokens.ts";
+import { LossRuns } from "./loss_runs.ts";
+import { type ScoreCase, scoreResults } from "./score_results.ts";
+import type { Answered, Line } from "../questions/lines.ts";
 
+/** How many earlier lines a line sees by default, as in `score`. */
+const DEFAULT_CONTEXT = 20;
 /** Measurements scored at once, in less than a second on two cores. */
 const PART_ROWS = 256;
 
@@ -25,12 +26,18 @@ interface Entry {
 /**
  * Scores measurements in order, a bounded number at a time.
  *
- * @param options `context`: maximum measurements in a context; `seed`: for the random share of p-values.
+ * @param options `context`: maximum measurements in a context (20); `seed`: for the random share of p-values (0);
+ *   `compute`: runs each part.
  */
 export async function* scoreMeasurements(
   model: PingModel,
   lines: AsyncIterable<Line>,
-  { context, seed, signal }: { context: number; seed: number; signal?: AbortSignal | undefined },
+  { context = DEFAULT_CONTEXT, seed = 0, signal, compute }: {
+    context?: number | undefined;
+    seed?: number | undefined;
+    signal?: AbortSignal | undefined;
+    compute: <T>(work: () => Promise<T>) => Promise<T>;
+  },
 ): AsyncGenerator<Answered<ScoreAnswer>> {
   const histories = new LineHistories(context, model.config.sequenceLength);
   const runs = new LossRuns();
@@ -40,11 +47,11 @@ export async function* scoreMeasurements(
     part.push(entry);
     if (part.length < PART_ROWS) continue;
     signal?.throwIfAborted();
-    yield* scorePart(model, part, { seed, runs });
+    yield* scorePart(model, part, { seed, runs, compute });
     part = [];
   }
   signal?.throwIfAborted();
-  yield* scorePart(model, part, { seed, runs });
+  yield* scorePart(model, part, { seed, runs, compute });
 }
 
 function entryOf({ line, read }: Line, histories: LineHistories, sequenceLength: number): Entry | LineError {
@@ -63,10 +70,14 @@ function entryOf({ line, read }: Line, histories: LineHistories, sequenceLength:
 async function* scorePart(
   model: PingModel,
   part: readonly (Entry | LineError)[],
-  { seed, runs }: { seed: number; runs: LossRuns },
+  { seed, runs, compute }: {
+    seed: number;
+    runs: LossRuns;
+    compute: <T>(work: () => Promise<T>) => Promise<T>;
+  },
 ): AsyncGenerator<Answered<ScoreAnswer>> {
   const cases = part.flatMap((entry) => "error" in entry ? [] : [entry.case]);
-  const { scores } = await computed(() => scoreResults(model, cases, { seed }));
+  const { scores } = await compute(() => scoreResults(model, cases, { seed }));
   let numScored = 0;
   for (const entry of part) {
     if ("error" in entry) {
