@@ -195,7 +195,7 @@ export class RttDistribution {
     const { plotRttDistribution } = await import("./rtt_plot.ts");
     const [low, median, high] = [0.05, 0.5, 0.95].map((q) => formatMs(this.quantileMs(q)));
     const loss = `no reply ${(this.pFailed * 100).toPrecision(3)} %`;
-    const text = `RTT ${median} ms (5 % to 95 %: ${low} to ${high} ms), ${loss}`;
+    const text = `RTT ${median} (5 % to 95 %: ${low} to ${high}), ${loss}`;
     return { "text/plain": text, "image/svg+xml": (await plotRttDistribution(this)).svg };
   }
 

@@ -214,7 +214,7 @@ Deno.test("notebooks show a distribution as text and as a picture, and a plot as
   const display = (value: object) => Reflect.get(value, Symbol.for("Jupyter.display")).call(value);
   const distribution = around(100, 0.25);
   const shown = await display(distribution);
-  assertEquals(shown["text/plain"], "RTT 102 ms (5 % to 95 %: 64.7 to 148 ms), no reply 3.45 %");
+  assertEquals(shown["text/plain"], "RTT 102 ms (5 % to 95 %: 64.7 ms to 148 ms), no reply 3.45 %");
   const plot = await plotRttDistribution(distribution);
   assertEquals(shown["image/svg+xml"], plot.svg);
   assertEquals(display(plot), { "image/svg+xml": plot.svg });
