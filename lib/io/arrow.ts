@@ -2,7 +2,7 @@
  * Arrow IPC streams of one record batch with flat columns, read and written by apache-arrow.
  *
  * The package trusts the lengths in a message's metadata: a forged one makes it loop or allocate without
- * limit. Therefore all metadata are checked before it reads them. Format:
+ * limit. Therefore all metadata are checked first. Format:
  * https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format, Message.fbs, Schema.fbs.
  *
  * @module
@@ -35,14 +35,14 @@ import { FormatError, shortened } from "../base/errors.ts";
 const MAX_METADATA_BYTES = 2 ** 16;
 const MAX_ELEMENTS = 1000;
 
-/** Microseconds per {@link TimeUnit}. Nanoseconds are divided exactly, see below. */
+/** Microseconds per {@link TimeUnit}. Nanoseconds are divided exactly; see below. */
 const US_PER_UNIT = [1e6, 1e3, 1];
 
 type Where = { path: string; place?: string };
 
 const decoder = new TextDecoder();
 
-/** Encodes a batch as a stream. @param children The columns, in the schema's order, without nulls. */
+/** Encodes a batch as a stream. @param children The columns in the schema's order, without nulls. */
 export function encodeBatch(schema: Schema, length: number, children: Data[]): Uint8Array {
   const data = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
   const writer = new StreamWriter(schema);
@@ -50,7 +50,7 @@ export function encodeBatch(schema: Schema, length: number, children: Data[]): U
   return writer.finish().toUint8Array(true);
 }
 
-/** The messages of schemas, each encoded once: that takes a fifth of the time for a small batch. */
+/** Messages of schemas. Each is encoded once, because that takes a fifth of the time of a small batch. */
 const schemaMessages = new Map<Schema, Uint8Array>();
 
 class StreamWriter extends RecordBatchStreamWriter {
@@ -204,7 +204,7 @@ function isFloat(type: DataType): boolean {
   return DataType.isFloat(type) && type.precision !== Precision.HALF;
 }
 
-/** A column's values, converted if they have another width. */
+/** Returns a column's values, converted if they have another width. */
 function integers<A extends Int8Array | Int32Array>(
   { values, length }: Data,
   array: { new (length: number): A; from(values: Iterable<number | bigint>, map: typeof Number): A },
@@ -251,7 +251,7 @@ function checkMetadata(bytes: Uint8Array): void {
   }
 }
 
-/** @returns The lengths of all lists in the message, each before those of its elements. */
+/** Yields the lengths of all lists in the message, each before those of its elements. */
 function* lengthsInSchema(message: MessageTable): Generator<number> {
   const schema: SchemaTable = message.header(new SchemaTable());
   if (schema.endianness() !== Endianness.Little) throw new ArrowError("its Arrow stream is big-endian");

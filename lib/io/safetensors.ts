@@ -31,7 +31,7 @@ export interface SafetensorsContent {
   /** Extents of every tensor, outermost first. */
   shapes: Map<string, number[]>;
   tensors: Map<string, TensorArray>;
-  /** Free-form text to text. */
+  /** Free-form texts by key. */
   metadata: Record<string, string>;
 }
 
@@ -42,11 +42,11 @@ export interface SafetensorsFile {
   sha256: string;
 }
 
-/** Bytes to hash and write in one call. */
+/** Number of bytes to hash and write in one call. */
 const CHUNK_BYTES = 1 << 24;
 
 /**
- * Writes a file atomically. Equal content gives equal bytes, those of the reference implementation.
+ * Writes a file atomically. Equal content yields equal bytes, those of the reference implementation.
  *
  * @param content Shapes, elements and metadata, with the same names in both maps. `halves`: tensors to store
  *   as float16.
@@ -116,7 +116,7 @@ function readHeader(file: ByteFile): SafetensorsHeader & { dataOffsetBytes: numb
   return { ...decodeHeader(text, { path, sizeBytes }), dataOffsetBytes: LENGTH_BYTES + text.length };
 }
 
-/** SHA-256 over the names and bytes of tensors, in the order of their names, hexadecimal. */
+/** SHA-256 over the names and bytes of tensors in the order of their names, hexadecimal. */
 export function sha256OfTensors(tensors: Tensors): string {
   const hash = createHash("sha256");
   for (const [name, values] of [...tensors].sort(([a], [b]) => (a < b ? -1 : 1))) {

@@ -1,5 +1,5 @@
 /**
- * Facts about addresses, computed once per distinct text, since ping results repeat the same probes and
+ * Facts about addresses, computed once per distinct text, because ping results repeat the same probes and
  * targets.
  *
  * @module
@@ -13,7 +13,7 @@ export interface Address {
   readonly bytes: Uint8Array | undefined;
   /** In the form of RFC 5952; empty if the text is not an address. */
   readonly canonical: string;
-  /** Whether it is globally reachable. */
+  /** Whether the address is globally reachable. */
   readonly isPublic: boolean;
 }
 
@@ -24,7 +24,7 @@ const MAX_ADDRESSES = 1 << 16;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The most recent addresses, at most {@link MAX_ADDRESSES}: about 20 MB. */
+/** The most recently used addresses, at most {@link MAX_ADDRESSES} (about 20 MB). */
 const known = new Map<string, Address>();
 
 export function readAddress(text: string): Address {
@@ -32,7 +32,7 @@ export function readAddress(text: string): Address {
   if (found) return found;
   const bytes = parseAddress(text);
   const canonical = bytes ? formatAddress(bytes) : "";
-  // The text may be a slice of a far longer one and would keep all of it in memory.
+  // The text may be a slice of a far longer one, and would keep all of that in memory.
   const copy = decoder.decode(encoder.encode(text));
   const address = { text: copy, bytes, canonical, isPublic: bytes !== undefined && isPublicAddress(bytes) };
   if (text.length > MAX_ADDRESS_BYTES) return address;
@@ -76,8 +76,8 @@ const REACHABLE = [
 ].map(parsePrefix);
 
 /**
- * Whether an address is globally reachable unicast: not private, CGNAT, documentation, loopback, link-local,
- * multicast or unallocated.
+ * Whether an address is globally reachable unicast, that is, not private, CGNAT, documentation, loopback,
+ * link-local, multicast or unallocated.
  *
  * @param address 4 or 16 bytes in network order.
  */

@@ -1,9 +1,9 @@
 /**
- * Names of addresses and prefixes, such as host names, given by users. They are shown beside addresses and
+ * Names that users give to addresses and prefixes, such as host names. They are shown beside addresses and
  * can be searched.
  *
  * Names come from hosts files (hosts(5)) and from CSV files separated by commas, semicolons or tabs. A CSV
- * line contains an address or prefix and its name; there may be a header. Lines that begin with `#` are
+ * line contains an address or prefix and its name; a header is optional. Lines that begin with `#` are
  * comments. An address has the name of the longest prefix that contains it, just as routers choose routes
  * (RFC 4632, section 5.1).
  *
@@ -24,15 +24,15 @@ import {
 } from "./ip_prefix.ts";
 import { comparable, matchingNames, type SearchedName } from "./name_search.ts";
 
-/** The maximum number of names, each of which takes 0.2 kB. */
+/** Maximum number of names. Each takes 0.2 kB. */
 const MAX_NAMES = 2 ** 18;
 /** In UTF-16 characters; host names have at most 253 (RFC 1035, section 2.3.4). */
 export const MAX_NAME_LENGTH = 255;
-/** Characters that disturb the surrounding lines: control characters, line separators, direction changes. */
+/** Characters that would garble surrounding lines: control characters, line separators, direction changes. */
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 
-/** Why a name cannot be shown; undefined if it can. */
+/** Explains why a name cannot be shown; undefined if it can. */
 export function faultOfName(name: string): string | undefined {
   if (name === "") return "the name is missing";
   if (name.length > MAX_NAME_LENGTH) return `found a name of ${name.length} characters`;
@@ -48,7 +48,7 @@ export function namesCsv(names: Iterable<readonly [prefix: string, name: string]
 /** Whether a value is a column name and not an address. */
 const isColumn = (value: string) => /^[\p{L} _]+$/u.test(value);
 
-/** The records of a file. In a hosts file they consist of an address, its name and its aliases. */
+/** Splits a file into records. In a hosts file a record is an address, its name and its aliases. */
 function recordsOf(text: string, path: string): { records: CsvRecord[]; isHosts: boolean } {
   const uncommented = text.replace(/^[ \t]*#.*$/gm, "");
   const separator = separatorOf(uncommented, path);
@@ -65,10 +65,10 @@ function recordsOf(text: string, path: string): { records: CsvRecord[]; isHosts:
   return { records, isHosts: true };
 }
 
-/** Signs of a hosts file with tabs: spaces after an address, two tabs, a comment after a name, an alias. */
+/** Marks of a hosts file with tabs: spaces after an address, two tabs, a comment after a name, an alias. */
 const HOSTS_SIGN = /^\S+ +\S|\t.*\t|\s#\s|\slocalhost\b|^\S+\t[\w-]+(\.[\w-]+)+ +[\w.-]+\s*$/m;
 
-/** The separator in a CSV file's first line; undefined for a hosts file. */
+/** Detects the separator from a CSV file's first line; undefined for a hosts file. */
 function separatorOf(text: string, path: string): CsvSeparator | undefined {
   const first = /^.*\S.*$/m.exec(text)?.[0] ?? "";
   const [separator] = /[,;\t]/.exec(first.replace(/\s#.*/, "")) ?? [];
@@ -81,7 +81,7 @@ function separatorOf(text: string, path: string): CsvSeparator | undefined {
 export class AddressNames {
   readonly #names = new Map<string, string>();
   readonly #addresses = new Map<string, string>();
-  /** Lengths of the prefixes with names, longest first, by address length in bytes. */
+  /** Lengths of prefixes that have names, longest first, keyed by address length in bytes. */
   readonly #lengths = new Map<number, number[]>([[4, []], [16, []]]);
   #searched: readonly SearchedName[] | undefined;
 
@@ -105,7 +105,7 @@ export class AddressNames {
     }
   }
 
-  /** @returns What is wrong with the record, if anything. */
+  /** @returns What is wrong with the record; undefined if it is valid. */
   #addRecord(fields: readonly string[], isHosts: boolean): string | undefined {
     if (fields.length < 2 || (fields.length > 2 && !isHosts)) {
       return `found ${fields.length} ${fields.length === 1 ? "value" : "values"}`;
@@ -146,17 +146,17 @@ export class AddressNames {
     return this.#names;
   }
 
-  /** Addresses by lower-case name, including overridden names. If a name has several, the first is used. */
+  /** Addresses by lower-case name, including overridden names. If several share a name, the first is used. */
   addressesByName(): ReadonlyMap<string, string> {
     return this.#addresses;
   }
 
-  /** The address with a name, in the form of RFC 5952. Case is ignored. */
+  /** Looks up the address with a name, in the form of RFC 5952. Case is ignored. */
   addressOf(name: string): string | undefined {
     return this.#addresses.get(name.toLowerCase());
   }
 
-  /** The name of the longest named prefix that contains a prefix; undefined for none and for a place. */
+  /** The name of the longest named prefix around a prefix; undefined if there is none, or for a place. */
   ofPrefix({ bytes, length, mixture }: IpPrefix): string | undefined {
     if (mixture) return undefined;
     for (const each of this.#lengths.get(bytes.length) ?? []) {
@@ -167,7 +167,7 @@ export class AddressNames {
     return undefined;
   }
 
-  /** {@link ofPrefix} for a text; undefined if it is not an address or prefix. */
+  /** Same as {@link ofPrefix}, for a text; undefined if it is not an address or prefix. */
   of(text: string): string | undefined {
     if (this.size === 0 || faultOfPrefix(text) !== undefined) return undefined;
     return this.ofPrefix(parsePrefix(text));
@@ -178,19 +178,19 @@ export class AddressNames {
     return withName(text, this.of(text));
   }
 
-  /** The field `name` of an address or prefix; no field if it has no name. */
+  /** The field `name` of an address or prefix; absent if it has no name. */
   named(text: string): { name?: string } {
     const name = this.of(text);
     return name === undefined ? {} : { name };
   }
 
-  /** The fields `src_name` and `dst_name` of a source and a destination; absent for those without a name. */
+  /** The fields `src_name` and `dst_name` of a source and a destination; absent if there is no name. */
   namedEnds({ src, dst }: { src: string; dst?: string }): { src_name?: string; dst_name?: string } {
     const [src_name, dst_name] = [src, dst].map((text) => text === undefined ? undefined : this.of(text));
     return { ...(src_name !== undefined && { src_name }), ...(dst_name !== undefined && { dst_name }) };
   }
 
-  /** Prefixes whose names begin with a text, then those whose names contain it, then similar ones. */
+  /** Finds prefixes whose names begin with a text, then those whose names contain it, then similar ones. */
   search(text: string, limit: number): { prefix: string; name: string }[] {
     this.#searched ??= Array.from(this.#names, ([prefix, name]) => (
       { key: comparable(name), name: () => prefix }

@@ -23,7 +23,7 @@ export function parseAddress(text: string): Uint8Array | undefined {
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text, 0);
 }
 
-/** Parses an address that an earlier stage has checked. Any other text is a bug in this program. */
+/** Parses an address that an earlier stage has checked. Any other text is a bug. */
 export function addressBytes(text: string): Uint8Array {
   const bytes = parseAddress(text);
   ensure(bytes, `${text} is an address`);
@@ -102,7 +102,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   return expandGap(bytes, numGroups, gap);
 }
 
-/** Index of the first character from `start` on that is not a hexadecimal digit. */
+/** Index of the first character at or after `start` that is not a hexadecimal digit. */
 function endOfGroup(text: string, start: number): number {
   let at = start;
   for (; at < text.length; at++) {

@@ -7,15 +7,15 @@
 import { type Fault, UserError } from "../../base/errors.ts";
 import { formatAddress, parseAddress } from "./ip.ts";
 
-/** A prefix of any length. A prefix of full length is an address. */
+/** A prefix of any length. At full length it is a single address. */
 export interface IpPrefix {
   /** The first address, 4 or 16 bytes: all bits after the prefix are 0. */
   readonly bytes: Uint8Array;
   /** The number of bits that all addresses share, 0 to 32 or 128. */
   readonly length: number;
-  /** The prefixes of a city or an AS, for example, if there are several; `length` is then 0. */
+  /** The prefixes, if there are several, such as those of a city or an AS; `length` is then 0. */
   readonly mixture?: PrefixMixture;
-  /** Whether this single prefix is all of a place and represents it. */
+  /** Whether this prefix represents a place and contains all of it. */
   readonly isWholePlace?: boolean;
 }
 
@@ -23,18 +23,18 @@ export interface IpPrefix {
 export interface PrefixMixture {
   /** The network or place that the prefixes belong to. */
   readonly name: string;
-  /** The number of networks that the prefixes belong to. */
+  /** Number of networks that the prefixes belong to. */
   readonly numNetworks: number;
   /** Whether an address is in the network or place. */
   has(address: Uint8Array): boolean;
-  /** At most `maxPrefixes` prefixes that represent all, and their shares, which add up to 1. */
+  /** Returns at most `maxPrefixes` prefixes that represent all of them, with shares that add up to 1. */
   take(maxPrefixes: number): readonly { readonly prefix: IpPrefix; readonly share: number }[];
 }
 
 /** A contiguous range of byte values. */
 export interface ByteRange {
   readonly first: number;
-  /** At least `first`; the range includes it. */
+  /** The range includes this value, which is at least `first`. */
   readonly last: number;
 }
 
@@ -51,7 +51,7 @@ export function parsePrefix(text: string): IpPrefix {
   return prefixOfAddress(bytes, length);
 }
 
-/** What is wrong with a prefix as text; undefined if it is valid. */
+/** Explains what is wrong with a prefix as text; undefined if it is valid. */
 export function faultOfPrefix(text: string): Fault | undefined {
   const split = trySplitPrefix(text);
   return "fault" in split ? split.fault : undefined;
@@ -82,7 +82,7 @@ export function isAddress({ bytes, length }: IpPrefix): boolean {
   return length === bytes.length * 8;
 }
 
-/** Formats a prefix as in RFC 5952, a single address without a length, several prefixes by their name. */
+/** Formats a prefix as in RFC 5952, a single address without a length, and several prefixes by their name. */
 export function formatPrefix(prefix: IpPrefix): string {
   if (prefix.mixture) return prefix.mixture.name;
   const address = formatAddress(prefix.bytes);

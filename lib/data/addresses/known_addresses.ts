@@ -1,6 +1,6 @@
 /**
- * Addresses in training data and adaptations: how often each was measured as source and as destination, how
- * often each pair was measured, and when last. Also determines the basis of an answer for two addresses.
+ * Addresses in training data and adaptations: how often each address and each pair was measured, and when
+ * last. Also determines the basis of an answer for two addresses.
  *
  * The table is exact up to {@link MAX_ADDRESSES} addresses and {@link MAX_PAIRS} pairs. Beyond that it keeps
  * the most measured ones and is marked as truncated. Addresses are sorted, IPv4 first, for binary search.
@@ -14,11 +14,11 @@ import { formatTime } from "../../base/text.ts";
 import { formatAge, type SeenJson, times } from "./measured_text.ts";
 import { formatPrefix, type IpPrefix, isAddress, type PrefixMixture, prefixOfAddress } from "./ip_prefix.ts";
 
-/** Maximum addresses per table. An address takes at most 64 bytes in a file. */
+/** Maximum number of addresses per table. An address takes at most 64 bytes in a file. */
 const MAX_ADDRESSES = 2 ** 18;
-/** Maximum pairs per table. A pair takes 32 bytes in a file. */
+/** Maximum number of pairs per table. A pair takes 32 bytes in a file. */
 const MAX_PAIRS = 2 ** 20;
-/** How many addresses and pairs are counted while data are read. Further ones are ignored. */
+/** Maximum number of addresses and of pairs to count while data are read. Further ones are ignored. */
 const MAX_COUNTED = 2 ** 21;
 
 /** How often something was measured, and when last. */
@@ -47,13 +47,13 @@ interface KnownAddress {
 
 /** A summary of the whole training split. */
 export interface DataSummary {
-  /** Where the measurements are from, such as names of files; empty if unknown. */
+  /** Origin of the measurements, such as file names; empty if unknown. */
   readonly origin: string;
-  /** Whether `synth` made them; null if unknown. */
+  /** Whether `synth` made the measurements; null if unknown. */
   readonly isSynthetic: boolean | null;
   /** Unix seconds of the first measurement; null if there are no measurements or no times. */
   readonly startS: number | null;
-  /** Unix seconds of the last measurement; null likewise. */
+  /** Unix seconds of the last measurement; null in the same cases. */
   readonly endS: number | null;
   /** Number of measurements, including those without a reply. */
   readonly measurements: number;
@@ -83,7 +83,7 @@ export class KnownAddresses {
   readonly #numV4: number;
   readonly #inMixtures = new WeakMap<PrefixMixture, number>();
 
-  /** Does not copy the columns. @param isTruncated Whether the data had more addresses or pairs. */
+  /** Does not copy the columns. @param isTruncated Whether the data contained more addresses or pairs. */
   constructor(readonly columns: KnownColumns, readonly isTruncated: boolean) {
     const { v4, v6, seen, pairs } = columns;
     this.#numV4 = v4.length;
@@ -114,7 +114,7 @@ export class KnownAddresses {
     return this.measuredIn(source, { bytes: destination, length: 8 * destination.length });
   }
 
-  /** The measurements from an address to any address of a prefix. */
+  /** The measurements from an address to any address in a prefix. */
   measuredIn(source: Uint8Array, destinations: IpPrefix): Seen {
     const { pairs } = this.columns;
     let measurements = 0;
@@ -135,7 +135,7 @@ export class KnownAddresses {
     }));
   }
 
-  /** Indexes into `pairs` of the pairs from a source to a range of address indexes. */
+  /** Indexes into `pairs` for the pairs from one source to a range of address indexes. */
   *#pairsFrom(source: Uint8Array, [first, end]: [first: number, end: number]): Generator<number> {
     const { pairs } = this.columns;
     const a = this.indexOf(source);
@@ -168,7 +168,7 @@ export class KnownAddresses {
   /**
    * The amount that absolute discounting subtracts from each pair's count in favour of pairs that were never
    * measured: near 1 if most pairs were measured once, near 0 if hardly any was (Ney, Essen, Kneser, Computer
-   * Speech and Language 8, 1994, with one more pair of each kind, so that it is neither 0 nor 1).
+   * Speech and Language 8, 1994, with one more pair of each kind so that it is never exactly 0 or 1).
    */
   get pairDiscount(): number {
     const numWith = [0, 0, 0];
@@ -225,7 +225,7 @@ export class KnownAddresses {
     return end > index ? index : -1;
   }
 
-  /** Index of the first known address in a prefix, and of the first after it. */
+  /** Index of the first known address in a prefix, and index of the first one after it. */
   #rangeOf({ bytes, length }: IpPrefix): [first: number, end: number] {
     const last = bytes.map((byte, i) => byte | 255 >> Math.min(8, Math.max(0, length - 8 * i)));
     return [this.#lowerBound(bytes, false), this.#lowerBound(last, true)];
@@ -287,7 +287,7 @@ export class AddressCounts {
   #startS = Infinity;
   #endS = -Infinity;
 
-  /** Continues from earlier counts, as far as a table contains them. */
+  /** Continues from the counts in a table. */
   static of({ known: { columns, isTruncated }, summary }: MeasuredData): AddressCounts {
     const counts = new AddressCounts();
     const { v4, v6, seen, pairs } = columns;
@@ -363,7 +363,7 @@ export class AddressCounts {
     };
   }
 
-  /** Makes the table. If there are too many addresses or pairs, it contains the most measured ones. */
+  /** Makes the table. If there are too many addresses or pairs, it keeps the most measured ones. */
   table(maxAddresses = MAX_ADDRESSES, maxPairs = MAX_PAIRS): KnownAddresses {
     const seen = this.#seen;
     const total = (id: number) => seen[WORDS * id] + seen[WORDS * id + 2];
@@ -404,7 +404,7 @@ function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
   return items.length <= limit ? items : items.toSorted((a, b) => weight(b) - weight(a)).slice(0, limit);
 }
 
-/** What a model stores about measurements. */
+/** The measured addresses that a model stores, and a summary of all measurements. */
 export interface MeasuredData {
   /** A summary of all measurements. */
   readonly summary: DataSummary;
@@ -412,9 +412,9 @@ export interface MeasuredData {
   readonly known: KnownAddresses;
 }
 
-/** The data of a model. */
+/** What a checkpoint stores about the data of its model. */
 export interface TrainingData extends MeasuredData {
-  /** The measurements that the model was later adapted to, if any. */
+  /** The data that the model was later adapted to, if any. */
   readonly adaptation?: MeasuredData | undefined;
 }
 
@@ -431,8 +431,8 @@ export const NO_DATA: TrainingData = {
 export type BasisKind = "measured" | "estimate" | "guess";
 
 /**
- * Determines the basis from how often the pair was measured and how many addresses of each endpoint were.
- * Prefixes and places are never `measured` as a whole.
+ * Determines the basis from how often the pair was measured and how many addresses of each endpoint were. A
+ * prefix or place never counts as `measured` as a whole.
  */
 export function basisKind({ pair, src, dst }: Record<"pair" | "src" | "dst", number>): BasisKind {
   if (pair > 0) return "measured";
@@ -449,11 +449,11 @@ interface RememberedRtt {
 
 /** The moment that an answer is for. */
 interface Moment {
-  /** `any`: as measured at a random moment of the data. */
+  /** `any`: a random moment within the data. */
   readonly kind: "any" | "asked";
   /** Readable text, such as "2020-02-01 12:00 UTC, 244 days after the pair was last measured". */
   readonly text: string;
-  /** Seconds from the pair's last measurement, or else the data's, to the asked time; null if not later. */
+  /** Seconds from the pair's last measurement, or else the newest, to the asked time; null if not later. */
   readonly ageS: number | null;
 }
 
@@ -461,8 +461,8 @@ interface Moment {
  * Describes the moment that an answer is for.
  *
  * @param timeS The asked time in Unix seconds; null for any.
- * @param data `of`: the data, as far as known; `pairS`: the time of the pair's last measurement, null if
- *   there is none.
+ * @param data `of`: what is known of the data; `pairS`: time of the pair's last measurement, null if there is
+ *   none.
  */
 export function momentOf(
   timeS: number | null,
@@ -490,15 +490,15 @@ function dayOf(timeS: number): string {
   return new Date(timeS * 1000).toISOString().slice(0, 10);
 }
 
-/** The basis of an answer for a source and a destination: their measurements in the data. */
+/** The basis of an answer for a source and a destination: how their addresses were measured in the data. */
 export interface Basis {
   /** Whether the pair was measured, and if not, whether both endpoints were. */
   readonly kind: BasisKind;
   /** Readable text. */
   readonly text: string;
-  /** Measurements of the source's address, as source or destination: the model does not distinguish these. */
+  /** Measurements of the source's address in either role, which the model does not distinguish. */
   readonly src: Measured;
-  /** Measurements of the destination's address, likewise. */
+  /** Measurements of the destination's address in either role. */
   readonly dst: Measured;
   /** Measurements from the source to the destination. */
   readonly pair: Measured;
@@ -506,11 +506,10 @@ export interface Basis {
   readonly rtts?: readonly RememberedRtt[] | undefined;
   /** The moment that the answer is for. */
   readonly moment?: Moment | undefined;
-  /** Where the endpoints are, as far as the model knows; undefined if it knows neither place. */
+  /** Places of the endpoints; undefined if the model knows neither. */
   readonly places?: { readonly src: string | null; readonly dst: string | null } | undefined;
 }
 
-/** What a model knows about places. */
 interface BasisPlaces {
   /** The place of an address, such as "Frankfurt am Main, DE, AS3320". */
   placeOf(address: Uint8Array): string | undefined;
@@ -539,7 +538,7 @@ export function measuredBy(
   );
 }
 
-/** Only the kind of what {@link basisOf} returns. */
+/** Returns only the `kind` of {@link basisOf}. */
 export function basisKindOf(
   data: TrainingData,
   source: IpPrefix,
@@ -563,7 +562,7 @@ export function basisKindOf(
  *
  * @param data From the checkpoint.
  * @param source An address or a prefix; measurements of a prefix are not counted.
- * @param where The places that the model knows.
+ * @param where The places known to the model.
  */
 export function basisOf(
   data: TrainingData,
@@ -622,7 +621,7 @@ function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {
   return seenOf(asSource.measurements + asDestination.measurements, lastS);
 }
 
-/** Such as "203.0.113.0/24 (12 known addresses)". */
+/** For example "203.0.113.0/24 (12 known addresses)". */
 function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | undefined): string {
   if (place.mixture) {
     const { name, numNetworks } = place.mixture;
@@ -690,7 +689,7 @@ export interface BasisJson extends Pick<Basis, "kind" | "text" | "places"> {
   readonly dst: SeenJson;
   /** Measurements from the source to the destination. */
   readonly pair: SeenJson;
-  /** Measured RTTs of the pair that the model remembers, newest first; absent without any. */
+  /** Measured RTTs of the pair that the model remembers, newest first; absent if there are none. */
   readonly rtts?: { readonly rtt_ms: number; readonly time: string | null }[] | undefined;
   /** The moment that the answer is for. */
   readonly moment?:

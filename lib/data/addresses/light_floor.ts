@@ -8,13 +8,13 @@ import { distanceKm, type Position } from "./place_table.ts";
 
 /** Light in fibre travels 204 km/ms (refractive index 1.468), so a round trip covers half of that. */
 const KM_PER_MS = 102;
-/** Length of a degree of latitude. */
+/** Kilometres per degree of latitude. */
 const KM_PER_DEGREE = 111;
 
 /**
  * The round-trip time of light between two positions.
  *
- * @param stepDegrees Positions are multiples of it, so each may be off by half the diagonal of a cell.
+ * @param stepDegrees Positions are multiples of this, so each may be off by half the diagonal of a cell.
  * @returns ms; 0 if the positions may be the same.
  */
 export function lightFloorMs(a: Position, b: Position, stepDegrees: number): number {

@@ -1,20 +1,19 @@
-/** Describes measurements of addresses in words, for the web page too, which imports no schemas. @module */
+/** Describes measurements in words. The web page uses it too, so it must not import schemas. @module */
 import { formatMs, threeDigits } from "../../base/text.ts";
 
 /** JSON form of `Measured`. */
 export interface SeenJson {
   /** Number of measurements. */
   readonly measurements: number;
-  /** How many of them are from the adaptation. */
+  /** How many measurements are from the adaptation. */
   readonly in_adaptation: number;
   /** Time of the last measurement, ISO 8601; null if never measured, or at an unknown time. */
   readonly last_seen: string | null;
 }
 
-/** As in `BasisJson`. */
 type Rtts = readonly { readonly rtt_ms: number; readonly time: string | null }[];
 
-/** Such as "measured 41 times, last on 2019-06-01" or "in 24 measurements of the adaptation". */
+/** For example "measured 41 times, last on 2019-06-01" or "in 24 measurements of the adaptation". */
 export function times({ measurements, in_adaptation, last_seen }: SeenJson): string {
   if (measurements === 0) return "never measured";
   const often = `measured ${["once", "twice"][measurements - 1] ?? `${measurements} times`}`;
@@ -32,7 +31,7 @@ export function medianOf(rtts: Rtts): number {
   return (low + high) / 2;
 }
 
-/** Remembered RTTs in one line, by day: "median 156 ms; 2020-02-28: 249, 245 ms; 2020-02-27: 157 ms". */
+/** Lists RTTs in one line, by day: "median 156 ms; 2020-02-28: 249, 245 ms; 2020-02-27: 157 ms". */
 export function rttsText(rtts: Rtts): string {
   const byDay = Map.groupBy(rtts, ({ time }) => time?.slice(0, 10) ?? "at unknown times");
   const days = [...byDay].map(([day, all]) =>

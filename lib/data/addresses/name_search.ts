@@ -8,7 +8,7 @@ import { editDistance } from "../../base/text.ts";
 export interface SearchedName {
   /** The name as {@link comparable} returns it. */
   readonly key: string;
-  /** A short name whose beginning also finds the entry. */
+  /** A short name; its beginning also finds the entry. */
   readonly code?: string;
   readonly name: () => string;
 }
@@ -32,7 +32,7 @@ export function matchingNames<T extends SearchedName>(
       ({ key, code = "" }: SearchedName) =>
         key.startsWith(wanted) || wanted.length > 2 && code.startsWith(wanted),
       ({ key }: SearchedName) => key.includes(` ${wanted}`),
-      // Comparing all names of the Internet would take a fifth of a second. The first letter is rarely wrong.
+      // Comparing all names of the Internet would take 0.2 s, and the first letter is rarely wrong.
       ({ key }: SearchedName) =>
         key[0] === wanted[0] && Math.abs(key.length - wanted.length) <= 2 &&
         editDistance(key, wanted) <= Math.min(2, wanted.length / 3),
@@ -48,7 +48,7 @@ export function matchingNames<T extends SearchedName>(
   return found;
 }
 
-/** A name in the form used for comparisons: without case, accents and punctuation. */
+/** Converts a name to the form used in comparisons, without case, accents and punctuation. */
 export function comparable(text: string): string {
   return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();

@@ -10,7 +10,7 @@ export interface PlaceCredit {
   readonly url: string;
 }
 
-/** Credits by the beginning of a file's name, without its folder. */
+/** Credits by how the file's name, without its folder, begins. */
 const CREDITS: readonly (readonly [start: RegExp, credit: PlaceCredit])[] = [
   [/^dbip/i, { text: "IP geolocation by DB-IP (CC BY 4.0)", url: "https://db-ip.com" }],
   [/^asn-ipv/i, {
@@ -21,7 +21,7 @@ const CREDITS: readonly (readonly [start: RegExp, credit: PlaceCredit])[] = [
   [/^ipinfo/i, { text: "IP address data by IPinfo", url: "https://ipinfo.io" }],
 ];
 
-/** Each credit once. @param sources Names of place files. */
+/** Returns each credit once. @param sources Names of place files. */
 export function placeCredits(sources: readonly string[]): PlaceCredit[] {
   return CREDITS.filter(([start]) => sources.some((name) => start.test(name))).map(([, credit]) => credit);
 }

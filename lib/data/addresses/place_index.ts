@@ -1,6 +1,6 @@
 /**
- * Finds the prefixes of a country, a region, a city, a cell or an AS in a place table. It passes over the
- * table's ranges twice, which takes up to a second for the whole Internet. Answers are cached.
+ * Finds the prefixes of a country, a region, a city, a cell or an AS in a place table. It visits the table's
+ * ranges twice, which takes up to a second for the whole Internet. Answers are cached.
  *
  * A place consists of networks: runs of adjacent blocks of one AS. Networks are weighted by the square roots
  * of their sizes, so that neither the largest carrier nor the many smallest networks dominate. Addresses that
@@ -47,7 +47,7 @@ export interface PlacePrefixes {
   /** In address order; empty if the place has no address of the IP version. */
   readonly prefixes: readonly PlacePrefix[];
   readonly isWhole: boolean;
-  /** Number of networks, that is, runs of blocks of one AS. */
+  /** Number of networks: runs of adjacent blocks of one AS. */
   readonly numNetworks: number;
   /** Sum of the networks' weights. */
   readonly weight: number;
@@ -59,13 +59,13 @@ export interface NamedPlace {
   readonly selector: PlaceSelector;
 }
 
-/** The size of the cells of `52.5,13.4`. As in the model's keys, they are centred on multiples of it. */
+/** Size of the cells of `52.5,13.4`. As in the model's keys, cells are centred on multiples of it. */
 const CELL_DEGREES = 5;
-/** Cities with the same name that are at most this far apart count as one. */
+/** Cities with the same name that are at most this far apart count as one city. */
 const SAME_CITY_KM = 100;
-/** How many cities, regions or ASes a message or a search lists. */
+/** Maximum number of cities, regions or ASes that a message or a search lists. */
 const MAX_CANDIDATES = 5;
-/** How many answers are cached. */
+/** Maximum number of cached answers. */
 const MAX_REMEMBERED = 1024;
 
 /** Finds places by name and number. */
@@ -116,7 +116,7 @@ export class PlaceIndex {
     return groups.get(0) ?? { prefixes: [], isWhole: true, numNetworks: 0, weight: 0 };
   }
 
-  /** @internal Whether an address is in a place. If it is not where the table says, only its AS counts. */
+  /** @internal Whether an address is in a place. Only its AS counts if it is not where the table says. */
   has({ selector: { asNumber, isAt } }: NamedPlace, address: Uint8Array): boolean {
     const found = this.table.numbersAt(addressNumber(address), lengthOf(address));
     if (asNumber !== undefined && found.asNumber !== asNumber) return false;
@@ -124,7 +124,7 @@ export class PlaceIndex {
   }
 
   /**
-   * A place as an endpoint of a question: its only prefix, or all its prefixes as a mixture.
+   * Converts a place to an endpoint of a question: its only prefix, or a mixture of all its prefixes.
    *
    * @param length Length of addresses in bytes.
    * @throws {UserError} If it has no address of the IP version.
@@ -160,7 +160,7 @@ export class PlaceIndex {
   /**
    * The prefixes of groups of sites.
    *
-   * @param keyOf The group of a site; undefined if it is in no group.
+   * @param keyOf Returns the group of a site; undefined if it is in no group.
    * @param length Length of addresses in bytes.
    * @internal
    */
@@ -194,7 +194,7 @@ export class PlaceIndex {
     const isRouted = table.numRanges.networks > 0;
     const count = (isRouted: boolean) => visitRuns((group, first, end) => group.count(first, end), isRouted);
     count(isRouted);
-    // A place may have only unrouted addresses.
+    // Some places have only unrouted addresses.
     const hasOnlyUnrouted = isRouted && groups.size === 0;
     if (hasOnlyUnrouted) count(false);
     visitRuns((group, first, end) => group.choose(first, end), isRouted && !hasOnlyUnrouted);
@@ -349,7 +349,7 @@ export class PlaceIndex {
     };
   }
 
-  /** @param names The names of the city and perhaps its region. */
+  /** @param names The names of the city and optionally of its region. */
   #city([cityText, regionText]: readonly string[], inCountry: number | undefined): NamedPlace | undefined {
     const wanted = comparable(cityText);
     const region = regionText === undefined ? undefined : comparable(regionText);
@@ -360,7 +360,7 @@ export class PlaceIndex {
     };
     const cities = this.#allCities();
     const first = cities.findIndex((city) => city.key === wanted && isIn(city));
-    // "Frankfurt" means Frankfurt am Main rather than Frankfurt (Oder), since it has more networks.
+    // "Frankfurt" means Frankfurt am Main, which has more networks than Frankfurt (Oder).
     const longer = region === undefined
       ? cities.slice(0, first < 0 ? cities.length : first).filter((city) =>
         city.key.startsWith(`${wanted} `) && isIn(city)
@@ -386,7 +386,7 @@ export class PlaceIndex {
     return distanceKm(p.position, q.position) <= SAME_CITY_KM;
   }
 
-  /** Includes the region if the name and country may also mean another city. */
+  /** Includes the region if the name and country would also match another city. */
   #cityName(city: City): string {
     const { country, region } = this.table.sites[city.site];
     let isAfter = false;
@@ -448,7 +448,7 @@ class Group {
   #weight = 0;
   #numNetworks = 0;
   #numPrefixes = 0;
-  /** Weight of the networks visited in the second pass so far. */
+  /** Weight of the networks visited so far in the second pass. */
   #passed = 0;
   readonly #chosen: { first: number; size: number; share: number }[] = [];
 
@@ -460,7 +460,7 @@ class Group {
     if (this.#numPrefixes <= this.maxPrefixes) this.#numPrefixes += alignedBlocks(first, end).length;
   }
 
-  /** Takes the prefixes that represent a network. All networks must have been counted. */
+  /** Takes the prefixes that represent a network. All networks must have been counted before. */
   choose(first: number, end: number): void {
     const weight = Math.sqrt(end - first);
     if (this.#numPrefixes <= this.maxPrefixes) {
@@ -531,7 +531,7 @@ function cellPlace(latitude: number, longitude: number): NamedPlace {
   };
 }
 
-/** The English name of a country, or its code as a fallback. */
+/** The English name of a country; its code if there is no name. */
 export function countryName(code: string): string {
   displayNames ??= new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
   return displayNames.of(code) ?? code;

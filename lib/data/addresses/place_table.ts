@@ -1,5 +1,5 @@
 /**
- * Where addresses are: the position, country, region and AS of the whole routed Internet, as ranges of
+ * Where addresses are: the position, country, region and AS for the whole routed Internet, as ranges of
  * addresses with equal values. A checkpoint contains such a table, so that it answers for any address without
  * a database.
  *
@@ -20,13 +20,13 @@ export interface Place {
   readonly longitude?: number;
   /** ISO 3166-1 alpha-2, such as `DE`. */
   readonly countryCode?: string;
-  /** A name that is unique within the country, such as that of a state. */
+  /** A name that is unique within the country, such as a state. */
   readonly region?: string;
   /** City name. */
   readonly city?: string;
-  /** Number of the autonomous system that announces the address, at least 1. */
+  /** Number of the autonomous system (AS) that announces the address, at least 1. */
   readonly asNumber?: number;
-  /** Name of that autonomous system. */
+  /** Name of the AS. */
   readonly asName?: string;
 }
 
@@ -40,7 +40,7 @@ export interface Position {
 export interface LocatedPlace {
   /** Rounded to the table's step; undefined if unknown. */
   readonly position: Position | undefined;
-  /** The code as a number, see {@link countryNumber}; 0 if unknown. */
+  /** The code as a number (see {@link countryNumber}); 0 if unknown. */
   readonly country: number;
   /** A hash of the name, 1 to 65535; 0 if unknown. */
   readonly region: number;
@@ -51,9 +51,9 @@ export interface LocatedPlace {
 /** Everything known about a range of addresses except its AS. */
 export type Site = Omit<LocatedPlace, "asNumber">;
 
-/** Names for the numbers in a table. Those with the most ranges are first. */
+/** Names for the numbers in a table; those with the most ranges first. */
 interface PlaceNames {
-  /** A city may have several sites, and a site several cities. */
+  /** A city may have several sites, and a site may have several cities. */
   readonly cities: readonly { readonly name: string; readonly site: number }[];
   readonly regions: readonly { readonly name: string; readonly country: number; readonly region: number }[];
   readonly networks: readonly { readonly name: string; readonly asNumber: number }[];
@@ -68,22 +68,22 @@ interface Coarseness {
 
 /** Step of the finest table, see {@link Coarseness}. */
 const QUARTER_DEGREES = 2;
-/** Ever coarser tables, in steps of half an octave. */
+/** Increasingly coarse tables, in steps of half an octave. */
 const COARSENESSES: readonly Coarseness[] = [
   { quarterDegrees: 4, maxErrorKm: 0 },
   ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 4, maxErrorKm: 64 * 2 ** (i / 2) })),
   ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 8, maxErrorKm: 65_536 * 4 ** i })),
 ];
-/** The share of a table's bytes available for names if the table has to shrink. */
+/** The share of a table's bytes that names may take if the table has to shrink. */
 const NAMES_SHARE = 0.1;
 /** In UTF-16 units. */
 const MAX_NAME_LENGTH = 40;
-/** Kilometres added to the distance if the country, region or AS differs. */
+/** Kilometres added to the distance if the country, region or AS is different. */
 const ERRORS_KM = { country: 500, region: 50, network: 300 };
 
 /** Ranges consist of blocks of 2^n values of {@link addressNumber}. The keys are address lengths in bytes. */
 type BlockBits = Readonly<Record<4 | 16, number>>;
-/** Blocks are /24 of IPv4 and /40 of IPv6. */
+/** Blocks are /24 for IPv4 and /40 for IPv6. */
 const BLOCK_BITS: BlockBits = { 4: 8, 16: 8 };
 
 /** How many bytes of an address determine its place. */
@@ -100,17 +100,17 @@ export function addressNumber(address: Uint8Array): number {
   return number;
 }
 
-/** Where addresses are according to one or several databases. */
+/** Where addresses are, according to one or several databases. */
 export interface PlaceSource {
-  /** The place of an address; undefined if unknown. @param address 4 or 16 bytes. */
+  /** Looks up the place of an address; undefined if unknown. @param address 4 or 16 bytes. */
   locate(address: Uint8Array): Place | undefined;
-  /** Visits the first number of each range with equal values and the number after its last, in any order. */
+  /** Visits the first number of each range with equal values and the number after its end, in any order. */
   visitBounds(length: 4 | 16, visit: (number: number) => void): void;
   /** The sources that this one combines, later ones overriding earlier ones; absent for a single source. */
   readonly parts?: readonly PlaceSource[];
 }
 
-/** The fields that no place of a source has. */
+/** The fields that are absent from all places of a source. */
 export function missingFields<Field extends keyof Place>(
   source: PlaceSource,
   fields: readonly Field[],
@@ -132,7 +132,7 @@ export function composedPlace(places: readonly (Place | undefined)[]): Place | u
   return found.length < 2 ? found[0] : Object.assign({}, ...found);
 }
 
-/** Ranges in order, each with a value. The last one has no end. */
+/** Ranges in order, each with a value. The last one is open-ended. */
 interface Ranges {
   readonly starts: Float64Array;
   /** 0 for no value. */
@@ -140,14 +140,13 @@ interface Ranges {
 }
 
 interface Columns {
-  /** See {@link Coarseness}. */
   readonly quarterDegrees: number;
   readonly blockBits: BlockBits;
   /** By number, from 1. */
   readonly sites: readonly Site[];
   /** Site numbers of IPv4, AS numbers of IPv4, then both of IPv6. Starts are block numbers. */
   readonly ranges: readonly Ranges[];
-  /** Decoded by the first call. */
+  /** Decoded on the first call. */
   readonly names: () => PlaceNames;
 }
 
@@ -155,9 +154,9 @@ interface Columns {
 const FORMAT = 2;
 /** Largest country codes, region hashes and AS numbers. */
 const [MOST_COUNTRY, MOST_REGION, MOST_AS] = [26 ** 2, 2 ** 16 - 1, 2 ** 32 - 1];
-/** The coarsest step of positions, in quarters of a degree. */
+/** Coarsest step between positions, in quarters of a degree. */
 const MOST_QUARTERS = 360;
-/** Tables by encoded form, so that several models of one checkpoint share them. */
+/** Decoded tables by encoded form, so that several models of one checkpoint share one. */
 const decoded = new WeakMap<Uint8Array, PlaceTable>();
 const NO_NAMES: PlaceNames = { cities: [], regions: [], networks: [] };
 /** The place of an address about which nothing is known. */
@@ -179,9 +178,9 @@ export class PlaceTable {
   }
 
   /**
-   * Collects what a source knows about all addresses. A block has the place of the address in its middle.
+   * Collects what a source knows about all addresses. The middle of a block determines the block's place.
    *
-   * @param onBlocks Called now and then with the number of blocks so far.
+   * @param onBlocks Called from time to time with the number of blocks so far.
    */
   static of(source: PlaceSource, onBlocks: (count: number) => void = () => {}): PlaceTable {
     const numbers = new SiteNumbers(QUARTER_DEGREES);
@@ -194,7 +193,7 @@ export class PlaceTable {
       for (const block of boundaryBlocks(source, length, bits)) {
         const address = addressOf(block * 2 ** bits + 2 ** (bits - 1), length);
         const places = parts.map((part) => part.locate(address)).filter((place) => place !== undefined);
-        // Few blocks have several sites, and a single source returns the same objects again.
+        // Few blocks contain several sites, and a single source returns the same objects again.
         const ofSites = places.filter(hasSite);
         const site = ofSites.length < 2 ? ofSites[0] : composedPlace(ofSites);
         sites.add(block, site ? numbers.of(site) : 0);
@@ -217,7 +216,7 @@ export class PlaceTable {
   }
 
   static #decode(bytes: Uint8Array, path: string): PlaceTable {
-    // All zeros in an untrained model.
+    // An untrained model has all zeros.
     if (!(bytes[0] > 0)) return new PlaceTable(UNTRAINED);
     const read = new ByteReader(bytes, path);
     const format = read.number();
@@ -285,13 +284,13 @@ export class PlaceTable {
     return this.#columns.quarterDegrees / 4;
   }
 
-  /** Lengths in bits of the prefixes that ranges consist of. */
+  /** Lengths in bits of the prefixes that form ranges. */
   get prefixLengths(): { v4: number; v6: number } {
     const { 4: v4, 16: v6 } = this.#columns.blockBits;
     return { v4: 32 - v4, v6: 48 - v6 };
   }
 
-  /** How many ranges have a site and how many an AS, in both IP versions. */
+  /** How many ranges have a site and how many have an AS, in both IP versions together. */
   get numRanges(): { sites: number; networks: number } {
     const [a, b, c, d] = this.#columns.ranges.map(({ starts }) => starts.length);
     return { sites: a + c, networks: b + d };
@@ -312,7 +311,7 @@ export class PlaceTable {
   }
 
   /**
-   * Visits ranges of blocks with equal site and AS in ascending order, except those with neither.
+   * Visits ranges of blocks with equal site and AS in ascending order, omitting those without both.
    *
    * @param length Length of addresses in bytes.
    * @param visit Called with the first block, the one after the last, their site number and their AS; 0 for
@@ -362,8 +361,8 @@ export class PlaceTable {
   }
 
   /**
-   * A copy of the table, without names, in which the blocks of some addresses have other places. The last
-   * place of a block counts.
+   * Copies the table, without names, and changes the places of the blocks around some addresses. If a block
+   * gets several places, the last counts.
    */
   with(placed: readonly { readonly address: Uint8Array; readonly place: LocatedPlace }[]): PlaceTable {
     const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
@@ -396,8 +395,7 @@ export class PlaceTable {
   }
 
   /**
-   * Encodes the finest table, of this one and coarser ones, that fits in `maxBytes`; if none does, the
-   * coarsest.
+   * Encodes the finest table that fits in `maxBytes`, this one or a coarser one; if none fits, the coarsest.
    *
    * @param kept Addresses whose places stay exact, except that positions are rounded.
    */
@@ -456,7 +454,7 @@ export function distanceKm(a: Position, b: Position): number {
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
-/** The cell of a given size that contains a position, from 0. A cell can span the meridian of 180 degrees. */
+/** The cell of a given size that contains a position, from 0. Cells can span the meridian of 180 degrees. */
 export function cellOf({ latitude, longitude }: Position, degrees: number): [row: number, column: number] {
   const column = Math.round((longitude + 180) / degrees) % (360 / degrees);
   return [Math.round((latitude + 90) / degrees), column];
@@ -512,13 +510,13 @@ function merge(
   return list.ranges();
 }
 
-/** The blocks at which ranges begin, ascending. */
+/** The blocks in which ranges begin, ascending. */
 function boundaryBlocks(source: PlaceSource, length: 4 | 16, bits: number): Float64Array {
   const limit = 2 ** (8 * NUMBER_BYTES[length] - bits);
   let found = new Float64Array(1024);
   let count = 0;
   source.visitBounds(length, (number) => {
-    // A range that begins inside a block has the next block, but not always this one.
+    // A range that begins inside a block determines the next block, but not always this one.
     const block = Math.floor(number / 2 ** bits);
     for (const each of block * 2 ** bits === number ? [block] : [block, block + 1]) {
       if (each >= limit || (count > 0 && found[count - 1] === each)) continue;
@@ -539,7 +537,6 @@ function valueAt({ starts, values }: Ranges, block: number): number {
   return index < 0 ? 0 : values[index];
 }
 
-/** Collects ranges and merges neighbours with equal values. */
 class RangeList {
   readonly #starts: number[] = [];
   readonly #values: number[] = [];
@@ -556,7 +553,7 @@ class RangeList {
 }
 
 interface Counted {
-  /** In how many ranges it was found. */
+  /** Number of ranges with it. */
   count: number;
 }
 
@@ -564,7 +561,7 @@ interface Counted {
 class SiteNumbers {
   readonly sites: Site[] = [NOWHERE];
   readonly #numbers = new Map<string, number>();
-  /** Numbers of places seen before, since sources return the same objects repeatedly. */
+  /** Numbers of places already seen: sources return the same objects repeatedly. */
   readonly #known = new WeakMap<Place, { number: number; city: Counted | undefined }>();
   readonly #cities = new Map<string, Counted & { name: string; site: number }>();
   readonly #regions = new Map<string, { name: string; country: number; region: number }>();
@@ -592,7 +589,7 @@ class SiteNumbers {
       const named = { name: shortName(region), country, region: regionHash };
       this.#regions.set(`${country} ${regionHash}`, named);
     }
-    // "Berlin (Mitte)", for example, is Berlin.
+    // For example, "Berlin (Mitte)" is Berlin.
     const name = shortName(city.replace(/ \(.*\)$/, ""));
     if (name === "" || number === 0) return { number, city: undefined };
     return {
@@ -606,7 +603,7 @@ class SiteNumbers {
     return { cities: cities.map(({ name, site }) => ({ name, site })), regions: [...this.#regions.values()] };
   }
 
-  /** The number of a site, whose position is rounded; 0 if nothing is known. */
+  /** The number of a site, whose position is first rounded; 0 if nothing is known. */
   ofSite({ position, country, region }: Site): number {
     const rounded = (degrees: number) => Math.round(degrees / this.#step) * this.#step;
     const site: Site = {
@@ -624,7 +621,7 @@ class SiteNumbers {
   }
 }
 
-/** Renumbers sites by decreasing frequency, so that frequent numbers are short, and omits unused ones. */
+/** Renumbers sites by decreasing frequency, so that frequent numbers are short, and drops unused ones. */
 function byFrequency({ sites, ranges, names, ...rest }: Columns): Columns {
   const counts = new Uint32Array(sites.length);
   for (const { values } of [ranges[0], ranges[2]]) for (const site of values) counts[site]++;
@@ -652,7 +649,7 @@ function byFrequency({ sites, ranges, names, ...rest }: Columns): Columns {
   };
 }
 
-/** Names of ASes. Those with the most ranges are first. */
+/** Names of ASes, those with the most ranges first. */
 function networkNames(names: ReadonlyMap<number, string>, ranges: readonly Ranges[]): PlaceNames["networks"] {
   const counts = new Map<number, number>();
   for (const { values } of [ranges[1], ranges[3]]) {
@@ -666,7 +663,7 @@ function shortName(name: string): string {
   return name.trim().slice(0, MAX_NAME_LENGTH);
 }
 
-/** Shortens the lists of names: a fifth of the bytes is for regions, two fifths each for cities and ASes. */
+/** Shortens the lists of names: a fifth of the bytes for regions, two fifths each for cities and ASes. */
 function fewerNames({ cities, regions, networks }: PlaceNames, maxBytes: number): PlaceNames {
   const first = <T extends { name: string }>(all: readonly T[], maxBytes: number) => {
     let numBytes = 0;
@@ -761,7 +758,7 @@ class ByteWriter {
     this.#bytes = larger;
   }
 
-  /** The bytes, with zeros up to a multiple of three, in which `PlacesConfig.tableSize` counts. */
+  /** The bytes, padded with zeros to a multiple of three, the unit of `PlacesConfig.tableSize`. */
   whole(): Uint8Array<ArrayBuffer> {
     this.#make(2);
     return this.#bytes.slice(0, Math.ceil(this.#length / 3) * 3);
@@ -806,7 +803,7 @@ class ByteReader {
     return text;
   }
 
-  /** A reader of a copy of the remaining bytes. */
+  /** A reader for a copy of the remaining bytes. */
   rest(): ByteReader {
     return new ByteReader(this.bytes.slice(this.#at), this.path);
   }

@@ -15,11 +15,11 @@ import type { Sequence } from "./packing.ts";
 export interface SequenceArrays<Buffer extends ArrayBufferLike> {
   /** (N, T) input tokens; 0 on padding. */
   tokens: Uint16Array<Buffer>;
-  /** (N, T) the token after each input token; 0 without a next token. */
+  /** (N, T) the token after each input token; 0 if there is none. */
   targets: Uint16Array<Buffer>;
-  /** (N, T) 1 where the target counts in the loss: 0 on padding and where the target starts a context. */
+  /** (N, T) 1 where the target counts in the loss, 0 on padding and where the target starts a context. */
   lossMask: Uint8Array<Buffer>;
-  /** (N, T) first position visible to each position: the start of its context; itself on padding. */
+  /** (N, T) first position visible to each position: the start of its context, or itself on padding. */
   segmentStart: Uint16Array<Buffer>;
   /** (N, T, 2) history features of a pair at its RttStart, see `packHistory`; 0 elsewhere or without any. */
   histories: Uint32Array<Buffer>;
@@ -52,7 +52,7 @@ export interface SequenceBlock extends SequenceArrays<SharedArrayBuffer> {
 const BYTES_PER_SEQUENCE = 4 + 4;
 const BYTES_PER_POSITION = 4 * PACKED_HISTORY + 2 + 2 + 2 + 1;
 
-/** A block of N sequences of T zeros, in the reusable buffer if it is large enough. */
+/** Makes a block of N sequences of T zeros, in the given buffer if that is large enough. */
 function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBlock {
   const size = N * T;
   const sizeBytes = N * (BYTES_PER_SEQUENCE + T * BYTES_PER_POSITION);
@@ -98,7 +98,7 @@ export function writeSequences(
     for (const context of contexts) {
       const start = end;
       end = form.write(context, stream, start, histories);
-      // The context's last token has no target, unless the target is the token after the sequence's end.
+      // A context's last token has no target, unless the target is the token after the end of the sequence.
       const numTargets = end - 1 - start;
       block.segmentStart.fill(start, base + start, base + Math.min(end, sequenceLength));
       block.lossMask.fill(1, base + start, base + start + numTargets);

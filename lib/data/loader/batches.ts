@@ -34,12 +34,11 @@ const WORKER = new URL("./block_worker.ts", import.meta.url);
 export class BatchLoader implements Disposable {
   readonly #maker: BlockMaker;
   readonly #options: LoaderOptions;
-  /** The position of the next sequence. */
   #position: DataPosition;
   #current: SequenceBlock | undefined;
   /** Buffers of unused blocks, for reuse by later blocks. */
   readonly #spent: SharedArrayBuffer[] = [];
-  /** The endless blocks from the first position on. */
+  /** The endless stream of blocks, starting at the first position. */
   #blocks: Iterator<SequenceBlock> | AsyncIterator<SequenceBlock>;
   #pool: WorkerPool<BlockJob, SequenceBlock> | undefined;
 
@@ -56,7 +55,7 @@ export class BatchLoader implements Disposable {
 
   /**
    * @throws {ConfigError} If an option is out of range.
-   * @throws {UserError} If the source has no rows, or the position is not in the source.
+   * @throws {UserError} If the source has no rows or does not contain the position.
    */
   static open(source: ProbeRowSource, options: LoaderOptions): BatchLoader {
     return new BatchLoader(source, options);
@@ -66,13 +65,12 @@ export class BatchLoader implements Disposable {
    * Opens a loader whose batches are made ahead by worker threads. The batches are the same as without
    * workers.
    *
-   * The workers make the blocks in turn. They read the files themselves, and make two blocks ahead each,
+   * The workers take turns making blocks. They read the files themselves, and each stays two blocks ahead,
    * about 8 MB in all. The caller must dispose of the loader.
    *
    * @param options As for {@link open}; `numWorkers`: threads, 0 for none.
    * @throws {ConfigError} If an option is out of range.
-   * @throws {UserError} If the source has no rows, the position is not in the source, or a file cannot be
-   *   read.
+   * @throws {UserError} If the source has no rows or does not contain the position, or a file cannot be read.
    */
   static async openWithWorkers(
     source: ArrayRecordRowSource,
@@ -98,12 +96,11 @@ export class BatchLoader implements Disposable {
     return loader;
   }
 
-  /** The chosen number of rows per block. Positions are only valid for the same number. */
+  /** Number of rows per block. Positions are only valid for the same number. */
   get blockRows(): number {
     return this.#maker.blockRows;
   }
 
-  /** The position of the next batch. */
   get position(): DataPosition {
     return { ...this.#position };
   }
@@ -122,12 +119,11 @@ export class BatchLoader implements Disposable {
     return batch;
   }
 
-  /** Ends the workers, if any. */
   [Symbol.dispose](): void {
     this.#pool?.[Symbol.dispose]();
   }
 
-  /** The block of the next sequence. Moves the position to that sequence. */
+  /** Returns the block of the next sequence, and moves the position to that sequence. */
   async #blockOfNext(): Promise<SequenceBlock> {
     if (!this.#current) {
       this.#current = await this.#take();
@@ -153,7 +149,7 @@ export class BatchLoader implements Disposable {
     return value;
   }
 
-  /** The endless blocks from the first position on, epoch after epoch. */
+  /** The endless stream of blocks from the first position, epoch after epoch. */
   *#jobs(): Generator<BlockJob, never> {
     for (let next = this.position;; next = this.#blockAfter(next)) {
       yield { epoch: next.epoch, block: next.block, spent: this.#spent.pop() };
@@ -177,9 +173,9 @@ export class BatchLoader implements Disposable {
 }
 
 /**
- * A fixed set of batches for evaluation: the same for the same data, T, number of sequences, seed and
- * sampling, whatever the batch size. Positions after the last sequence are padding. Contexts are drawn with
- * {@link heldOutSampling}.
+ * Makes a fixed set of batches for evaluation. It depends only on the data, T, the number of sequences, the
+ * seed and the sampling, not on the batch size. Positions after the last sequence are padding. Contexts are
+ * drawn with {@link heldOutSampling}.
  *
  * @param options `numSequences`: total number; `batchSize`: number per batch; `seed`: 0 by default, not the
  *   run's.

@@ -1,5 +1,5 @@
 /**
- * A thread that makes blocks of sequences for the loader; see batches.ts.
+ * Worker thread of the loader that makes blocks of sequences; see batches.ts.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { openRowFiles, type RowFiles } from "./row_source.ts";
 
 export interface BlockWorkerSetup {
   files: RowFiles;
-  /** With a chosen `blockRows`. */
+  /** `blockRows` must be set. */
   options: LoaderOptions;
 }
 

@@ -1,9 +1,9 @@
 /**
  * Makes blocks of sequences from rows, in an endless stream: block after block, epoch after epoch.
  *
- * An epoch visits every row once, in a pseudo-random order that is cut into blocks of rows. Memory contains
- * one block at a time: its contexts, packed into sequences and shuffled. A block depends only on (seed,
- * epoch, block), so any worker can make any block at any time.
+ * An epoch visits every row once, in a pseudo-random order that is cut into blocks of rows. Memory holds one
+ * block at a time: its contexts, packed into sequences and shuffled. A block depends only on (seed, epoch,
+ * block), so any worker can make any block at any time.
  *
  * @module
  */
@@ -24,16 +24,16 @@ import { Permutation } from "./permutation.ts";
 import { type PreparedRow, PreparedRowCache } from "./prepared_row.ts";
 import type { ProbeRowSource } from "./row_source.ts";
 
-/** The approximate number of tokens in a block: about 500 sequences, which pack well, in 5 MB. */
+/** Approximate number of tokens in a block: about 500 sequences, which pack well, in 5 MB. */
 const TOKENS_PER_BLOCK = 2 ** 19;
 const MIN_ROWS_PER_BLOCK = 16;
 const MAX_ROWS_PER_BLOCK = 4096;
-/** How many rows to read to estimate the tokens that a row yields. */
+/** Number of rows to read to estimate how many tokens a row yields. */
 const NUM_PROBED_ROWS = 64;
 /** Tokens of an IPv4 measurement with a short gap; accurate enough for an estimate. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
 
-/** Memory for prepared rows. Large data do not benefit, since rows only repeat after an epoch. */
+/** Memory for prepared rows. More would not help with large data, whose rows only repeat after an epoch. */
 export const DEFAULT_CACHE_BYTES = 100e6;
 
 /** The options of a loader; plain JSON. */
@@ -44,13 +44,13 @@ export interface LoaderOptions {
   sequenceLength: number;
   /** B, the sequences per batch. */
   batchSize: number;
-  /** The first position; by default the beginning of epoch 0. */
+  /** The first position; the beginning of epoch 0 by default. */
   position?: DataPosition;
   /** How to draw contexts; {@link DEFAULT_SAMPLING} by default. */
   sampling?: SamplingConfig;
   /** How vocabulary v1 encodes RTTs; undefined for v2. */
   rttEncoding?: RttEncodingChoice | undefined;
-  /** Rows per block; by default chosen from the row sizes. Positions are only valid for the same number. */
+  /** Rows per block; chosen from the row sizes by default. Positions are only valid for the same number. */
   blockRows?: number;
   /** Maximum memory for cached rows; {@link DEFAULT_CACHE_BYTES} by default. Blocks do not depend on it. */
   cacheBytes?: number;
@@ -64,15 +64,14 @@ export interface DataPosition {
   sequence: number;
 }
 
-/** A block to make, and the buffer of an unused block, to be reused if it is large enough. */
+/** A block to make, and an unused block's buffer, which is reused if it is large enough. */
 export interface BlockJob extends Omit<DataPosition, "sequence"> {
   spent: SharedArrayBuffer | undefined;
 }
 
-/** Makes the blocks of a source on demand, in any order. */
 export class BlockMaker {
   readonly blockRows: number;
-  /** Blocks per epoch; the last may have fewer rows. */
+  /** Number of blocks per epoch. The last may have fewer rows. */
   readonly numBlocks: number;
   readonly #seed: number;
   readonly #sequenceLength: number;
@@ -111,7 +110,7 @@ export class BlockMaker {
     return writeSequences(sequences, this.#sequenceLength, { form: this.#form, spent });
   }
 
-  /** The last target of a sequence is one token after its last input token. */
+  /** A sequence's last target is one token after its last input token. */
   get #maxTokens(): number {
     return this.#sequenceLength + 1;
   }
@@ -133,14 +132,14 @@ export class BlockMaker {
     }
   }
 
-  /** A drawn context in the vocabulary's form; nothing for a row without measurements. */
+  /** Draws a context and converts it for the vocabulary; empty for a row without measurements. */
   #draw(row: PreparedRow, random: RandomStream): Context[] {
     if (row.timeS.length === 0) return [];
     return this.#form.divide(sampleContext(row, this.#maxTokens, random, this.#sampling));
   }
 }
 
-/** How many rows yield about {@link TOKENS_PER_BLOCK} tokens together, estimated from some rows' sizes. */
+/** Estimates from the sizes of some rows how many rows yield about {@link TOKENS_PER_BLOCK} tokens. */
 function guessBlockRows(source: ProbeRowSource, sequenceLength: number, sampling: SamplingConfig): number {
   const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
   // A fixed seed, because the block size must not depend on the run's seed.

@@ -5,7 +5,7 @@
  * contexts share sequences. The longest context goes first, into the first sequence where it fits (first-fit
  * decreasing: Johnson, "Near-Optimal Bin Packing Algorithms", MIT 1973). The gap at the end is filled by
  * cutting a waiting context between two measurements; the last placed context may give up a few measurements
- * for that. The rest of a cut context waits as a separate context, so no measurement is lost.
+ * to allow this. The rest of a cut context waits as a separate context, so no measurement is lost.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import { ensure } from "../../base/errors.ts";
 import { type Context, cutContext, MIN_MEASUREMENT_TOKENS } from "../tokens/contexts.ts";
 import { prefixLengths } from "../tokens/vocab_v2.ts";
 
-/** A gap of at most this share of the sequence is accepted: half the goal of 1 % padding. */
+/** A gap of at most this share of the sequence is accepted: half of the 1 % padding aimed at. */
 const TOLERATED_SHARE = 0.005;
 /** ASSUMPTION: how many measurements the last context may give up to make others fit. */
 const MAX_GIVEN_UP = 8;
 /** ASSUMPTION: how many waiting contexts are tried for a cut. */
 const MAX_CANDIDATES = 16;
-/** How many attempts to narrow a gap, and how many consecutive extra contexts may fail to narrow it. */
+/** Maximum number of attempts to narrow a gap, and of consecutive extra contexts that fail to narrow it. */
 const MAX_ATTEMPTS = 4;
 
 export interface Sequence {
@@ -34,7 +34,7 @@ export interface Sequence {
  * @param contexts At most `maxTokens` tokens each.
  * @param drawExtra Draws one more context for the last sequence when no others are left; undefined if there
  *   is none.
- * @returns The sequences; the order of contexts and sequences is not random.
+ * @returns The sequences. The order of contexts and sequences is not random.
  */
 export function packContexts(
   contexts: readonly Context[],
@@ -67,7 +67,7 @@ class SequenceFiller {
     return this.maxTokens - this.sequence.numTokens;
   }
 
-  /** Places what fits, longest first, then closes the gap by cutting. */
+  /** Places the contexts that fit, longest first, then closes the gap by cutting. */
   fill(): void {
     this.#placeWhole();
     for (let attempt = 0; attempt < MAX_ATTEMPTS && this.gap > this.#toleratedTokens; attempt++) {
@@ -76,7 +76,7 @@ class SequenceFiller {
     }
   }
 
-  /** Fills the rest with additionally drawn contexts. Parts of them that do not fit are dropped. */
+  /** Fills the rest with extra contexts. Parts of them that do not fit are dropped. */
   fillWith(drawExtra: () => Context | undefined): void {
     let numFailed = 0;
     while (this.gap >= MIN_MEASUREMENT_TOKENS && this.gap > this.#toleratedTokens) {
@@ -105,7 +105,7 @@ class SequenceFiller {
     this.sequence.numTokens += context.numTokens;
   }
 
-  /** Finds and makes the cut that leaves the smallest gap. @returns Whether the gap became smaller. */
+  /** Makes the cut that leaves the smallest gap. @returns Whether the gap became smaller. */
   #narrowGap(): boolean {
     const { gap, pool } = this;
     const last = this.sequence.contexts.at(-1)?.measurements ?? [];
@@ -135,7 +135,7 @@ class SequenceFiller {
   }
 
   #make(cut: Cut, context: Context): void {
-    // Taken before the cut parts return, because one of them could have the same length.
+    // Taken before the cut parts go back to the pool, because one of them could have the same length.
     this.pool.take(context);
     this.#giveUp(cut.givenUp);
     if (cut.numFirst === context.measurements.length) {
@@ -158,7 +158,6 @@ class SequenceFiller {
   }
 }
 
-/** A way to narrow a gap. */
 interface Cut {
   gap: number;
   /** How many measurements the last placed context gives up. */
@@ -176,7 +175,7 @@ function numThatFit(lengths: Uint32Array, room: number): number {
 class ContextPool {
   size = 0;
   readonly #byLength: Context[][];
-  /** A cache of the prefix lengths of waiting contexts: a context is a candidate many times. */
+  /** Prefix lengths of waiting contexts, cached because a context is a candidate many times. */
   readonly #prefixLengths = new Map<Context, Uint32Array>();
 
   constructor(maxTokens: number) {
@@ -207,7 +206,7 @@ class ContextPool {
     return found;
   }
 
-  /** {@link prefixLengths} of a waiting context. */
+  /** Cached {@link prefixLengths} of a waiting context. */
   prefixLengthsOf(context: Context): Uint32Array {
     const { measurements, numTokens } = context;
     // A single measurement is not cut, whatever the vocabulary.

@@ -1,16 +1,16 @@
 import { fillPhiloxBlock, RandomStream } from "../../base/random.ts";
 
-/** Luby and Rackoff need 4 rounds; small domains need more to look random (see permutation_test.ts). */
+/** Luby and Rackoff need 4 rounds, but small domains need more to look random (see permutation_test.ts). */
 const NUM_ROUNDS = 8;
 
 /**
  * A pseudo-random permutation of 0..n-1 without a table: values are computed from their ranks, so that an
  * order takes no memory and can be resumed anywhere.
  *
- * A balanced Feistel network over the smallest even number of bits that can represent n, with Philox as round
- * function. Values of n or more are permuted again until they fall below n ("cycle walking"). Luby and
- * Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA
- * 2002, method 2.
+ * It is a balanced Feistel network over the smallest even number of bits that can represent n, with Philox as
+ * the round function. Values of n or more are permuted again until they fall below n ("cycle walking"). Luby
+ * and Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
+ * CT-RSA 2002, method 2.
  */
 export class Permutation {
   readonly #halfBits: number;

@@ -16,13 +16,13 @@ import type { ProbeRowSource } from "./row_source.ts";
 
 const US_PER_S = 1e6;
 
-// The memory of a prepared row: the typed arrays' contents per measurement, and V8 15's overhead for a short
-// Uint8Array and for a row's objects and cache entry. Measured with rows of 1 to 100 measurements.
+// Memory of a prepared row: the typed arrays' contents per measurement, and the overhead in V8 15 of a short
+// Uint8Array and of a row's objects and cache entry. Measured with rows of 1 to 100 measurements.
 const BYTES_PER_MEASUREMENT = 27;
 const BYTES_PER_ADDRESS = 210;
 const BYTES_PER_ROW = 1300;
 
-/** Parsed destinations by text: most rows have the same ones. About 5 MB. */
+/** Parsed destinations by text, since most rows share them. About 5 MB. */
 const knownDestinations = new Map<string, Uint8Array>();
 const MAX_KNOWN_DESTINATIONS = 2 ** 14;
 
@@ -42,7 +42,7 @@ export interface PreparedRow {
   timeS: Float64Array;
   /** Number of tokens of each measurement without its time. */
   untimedLength: Uint8Array;
-  /** Index of the previous measurement with an RTT of the same source and destination; -1 if none. */
+  /** Index of the previous measurement with an RTT of the same source and destination, or -1. */
   previous: Int32Array;
 }
 
@@ -101,7 +101,7 @@ export function prepareRow(row: ProbeRow, where: { path: string; index: number }
   return prepared;
 }
 
-/** The array itself if it fills its buffer, else a copy: a cached row must not keep its record in memory. */
+/** Returns the array if it fills its buffer, else a copy: a cached row must not keep its record in memory. */
 function alone<A extends Int32Array | Float32Array>(array: A): A {
   return array.byteLength === array.buffer.byteLength ? array : array.slice() as A;
 }
@@ -111,7 +111,7 @@ function preparedRowBytes({ timeS, sources, destinations }: PreparedRow): number
     BYTES_PER_MEASUREMENT * timeS.length;
 }
 
-/** A cache of the most recently used prepared rows with bounded memory. */
+/** A cache of the most recently used prepared rows, with bounded memory. */
 export class PreparedRowCache {
   sizeBytes = 0;
   readonly #rows = new Map<number, PreparedRow>();

@@ -1,5 +1,5 @@
 /**
- * The sources of probe rows for the loader.
+ * Sources of probe rows for the loader.
  *
  * @module
  */
@@ -20,17 +20,17 @@ export interface ProbeRowSource {
   numMeasurements(index: number): number;
 }
 
-/** The files of rows and how to read them, from which another thread can read the same rows. */
+/** The files of rows and how to read them, with which another thread can read the same rows. */
 export interface RowFiles {
   /** The file or folder, for error messages. */
   path: string;
-  /** ArrayRecord files in their order. */
+  /** ArrayRecord files, in order. */
   files: string[];
-  /** What a damaged chunk causes: an error, or skipped rows. */
+  /** Whether a damaged chunk is an error or its rows are skipped. */
   onCorrupt: "error" | "skip";
 }
 
-/** The rows of ArrayRecord files, one file after another. */
+/** The rows of several ArrayRecord files, one file after another. */
 export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
   readonly numRows: number;
   /** Number of rows before each file, followed by the total. */
@@ -48,7 +48,7 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
     return this.rowFiles.path;
   }
 
-  /** The files, to distinguish a run's data from others. */
+  /** Identifies the files, to distinguish a run's data from others. */
   get files(): InputFingerprint[] {
     return this.readers.map((reader) => fingerprint(reader.path));
   }
@@ -93,8 +93,8 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
  * Opens the probe rows of a split.
  *
  * @param folder The output of `probe-rows`: a folder with one folder per split.
- * @param options `onCorrupt`: what a damaged chunk causes, an error (the default) or skipped rows. `checked`:
- *   the contents of the folder's manifests, read by default.
+ * @param options `onCorrupt`: whether a damaged chunk is an error (the default) or its rows are skipped.
+ *   `checked`: contents of the folder's manifests, read from it by default.
  * @throws {UserError} If there are no such rows, or if files listed in the folder's manifests are missing.
  */
 export async function openProbeRows(

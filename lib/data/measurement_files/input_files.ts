@@ -16,20 +16,20 @@ const TEXT_EXTENSIONS = [".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", "
 /** Files with other extensions in a folder are not read. */
 export const MEASUREMENT_EXTENSIONS: readonly string[] = [".parquet", ...TEXT_EXTENSIONS];
 
-/** Files that stages of this program write beside measurements. */
+/** Names of files that stages of this program write beside measurements. */
 const BESIDES =
   /\.(?:rejects\.jsonl|names\.csv|truth\.json|manifest\.json)$|(?:^|\/)manifest(?:-[^/]*)?\.json$/;
 const PARQUET_MAGIC = "PAR1";
-/** Names that imply a format: if such a file has other contents, that is an error. */
+/** Names that imply a format. If such a file contains something else, that is an error. */
 const MEASUREMENT_NAME = /\.(?:json|jsonl|ndjson|parquet)(?:\.gz|\.bz2|\.zst)?$/;
-/** How much of a file is read to recognise measurements, and the maximum after decompression. */
+/** How much of a file is read to recognise measurements, before and at most after decompression. */
 const HEAD_BYTES = 1 << 16;
 const MAX_HEAD_BYTES = 1 << 24;
-/** How many of the files left out of a folder are reported one by one with a reason. */
+/** Maximum number of files left out of a folder that are each reported with a reason. */
 const MAX_SHOWN_LEFT_OUT = 10;
 
 /**
- * Lists the measurement files that arguments name, each once.
+ * Lists the measurement files named by arguments, each once.
  *
  * @param paths Files, folders, globs, or `-` for standard input.
  * @param options `log`: called with a line for links that are followed and for other files in a folder.
@@ -49,14 +49,14 @@ export function listMeasurementFiles(
   const isLeftOut = (path: string) => BESIDES.test(path) || path === except;
   const listed = files.length === 0 ? [] : listInputs(files, {
     extensions: MEASUREMENT_EXTENSIONS,
-    wanted: "a file of measurements",
+    wanted: "a measurement file",
     isLeftOut,
     nameOf: withoutRotation,
     onLink: log,
     onOther: (path) => others.push(path),
   });
   const more = others.length > 1 ? ` and ${others.length - 1} more` : "";
-  if (others.length > 0) log(`leaving out ${others[0]}${more}: not measurement files by their names`);
+  if (others.length > 0) log(`leaving out ${others[0]}${more}: the names are not those of measurement files`);
   const read = listed.length > 1 ? withoutOthers(listed, files, { log, reading }) : listed;
   return files.length < paths.length ? [STANDARD_INPUT, ...read] : read;
 }
@@ -66,7 +66,7 @@ function withoutRotation(path: string): string {
   return path.replace(/[.-]\d+(?=(?:\.(?:gz|bz2|zst))?$)/, "");
 }
 
-/** Leaves out files in folders and globs that are not measurements. If none is, all stay. */
+/** Leaves out files in folders and globs that do not contain measurements. If none does, all stay. */
 function withoutOthers(
   listed: readonly string[],
   named: readonly string[],
@@ -80,11 +80,11 @@ function withoutOthers(
   if (others.size === listed.length) return [...listed];
   for (const [path, found] of [...others].slice(0, MAX_SHOWN_LEFT_OUT)) log(`leaving out ${path}: ${found}`);
   const numMore = others.size - MAX_SHOWN_LEFT_OUT;
-  if (numMore > 0) log(`leaving out ${numMore} more that are not measurements`);
+  if (numMore > 0) log(`leaving out ${numMore} more files without measurements`);
   return listed.filter((path) => !others.has(path));
 }
 
-/** What a text looks like if its beginning shows that it is not measurements; otherwise undefined. */
+/** Describes a text whose beginning shows that it does not contain measurements; undefined for any other. */
 function foundInsteadIn(path: string, reading: ReadingOptions): string | undefined {
   if (MEASUREMENT_NAME.test(path)) return undefined;
   using file = openRegularFile(path);
@@ -110,7 +110,7 @@ export function isParquet(path: string): boolean {
   return file.readSync(head) === head.length && new TextDecoder().decode(head) === PARQUET_MAGIC;
 }
 
-/** The findings in a text file, in order. @throws {UserError} If it cannot be read. */
+/** The findings in a text file, in order. @throws {UserError} If the file cannot be read. */
 export async function* readFindings(path: string, options: ReadingOptions): AsyncGenerator<Found> {
   const { compression, chunks } = await openInput(path);
   yield* readStream(chunks, path, { ...options, isCompressed: compression !== "none" });
@@ -128,7 +128,7 @@ export async function inOrderOfTime(paths: readonly string[], options: ReadingOp
   return timed.sort((a, b) => a.timeUs - b.timeUs).map(({ path }) => path);
 }
 
-/** Microseconds since 1970; 0 without a time. */
+/** Microseconds since 1970; 0 if there is no time. */
 async function firstTimeUs(path: string, options: ReadingOptions): Promise<number> {
   if (path === STANDARD_INPUT) return 0;
   if (isParquet(path)) {

@@ -2,11 +2,11 @@
  * Reads measurements from Parquet, batch by batch. Memory holds one batch and a page of each needed column,
  * whatever the size of the row groups.
  *
- * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96
- * or as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. With {@link ReadingOptions} it
- * also accepts other names and units, and files without columns of addresses. A null, NaN or infinite RTT is
- * no reply. A file that is not Parquet, is damaged or lacks a needed column fails at once; unusable rows are
- * counted in a {@link RejectLog}.
+ * Accepts what other tools write: `event_time` as a timestamp in ms, µs or ns, with or without a zone, as
+ * INT96 or as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. With {@link
+ * ReadingOptions} it also accepts other names and units, and files without address columns. A null, NaN or
+ * infinite RTT is no reply. A file that is not Parquet, is damaged or lacks a needed column fails at once;
+ * unusable rows are counted in a {@link RejectLog}.
  *
  * @module
  */
@@ -26,12 +26,12 @@ import { ParquetFile, type RowGroupRange } from "../../io/parquet/file.ts";
 import { type NumberKind, timeKind } from "../../io/parquet/encodings.ts";
 
 const MICROSECONDS = 1e6;
-/** The first time that counts as future: clocks may be a day ahead. The same for all rows of a process. */
+/** Times from here on are in the future: clocks may be a day ahead. Equal for all rows of a process. */
 const FUTURE_US = 1000 * (Date.now() + 86_400_000);
 
 /** A batch whose addresses also have codes; equal texts have equal codes. */
 interface CodedBatch extends MeasurementBatch {
-  /** The texts of the codes. Codes become invalid when its generation changes. */
+  /** Maps codes to texts. When its generation changes, earlier codes become invalid. */
   pool: TextPool;
   /** Codes of the source addresses. */
   srcCode: Int32Array;
@@ -51,7 +51,7 @@ interface RowPieces {
 /** IP versions by address code, since a file has few addresses and many rows. 0 if not an address. */
 type Versions = PerText<Uint8Array>;
 
-/** Selects rows with a valid time, addresses, RTT and numbers. The others are counted by reason. */
+/** Selects rows with valid times, addresses, RTTs and numbers, and counts the others by reason. */
 function selectRows(
   pieces: RowPieces,
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
@@ -111,12 +111,12 @@ function selectRows(
   return numKept === numRowsRead ? batch : compact(batch, numKept);
 }
 
-/** Whether a measurement may have this time, µs since 1970: from 1990 to one day from now. */
+/** Whether a time in µs since 1970 is plausible for a measurement: from 1990 to one day from now. */
 export function isUsableTime(timeUs: number): boolean {
   return timeUs >= MIN_TIME_US && timeUs < END_TIME_US && timeUs < FUTURE_US;
 }
 
-/** 1 for each row with a fault in an optional column; undefined if there are none. */
+/** Marks each row that has a fault in an optional column with 1; undefined if there is none. */
 function findFaulty(
   { optional }: RowPieces,
   neverNull: readonly OptionalColumn[],
@@ -133,12 +133,12 @@ function findFaulty(
   return faulty;
 }
 
-/** Whether a number is not a safe integer. NaN is null. */
+/** Whether a number is not a safe integer. NaN stands for null. */
 function isFault(value: number, mayBeNull: boolean): boolean {
   return value === value ? !Number.isSafeInteger(value) : !mayBeNull;
 }
 
-/** Returns only the rows that have an IP version. */
+/** Keeps only the rows that have an IP version. */
 function compact(batch: CodedBatch, numKept: number): CodedBatch {
   const { ipVersion } = batch;
   const kept = new Int32Array(numKept);
@@ -219,19 +219,19 @@ const MAX_CACHED_ADDRESSES = 1_000_000;
 export interface ReadOptions {
   /** Counts rejected rows. */
   rejects: RejectLog;
-  /** Optional columns to read if a file has them (default: all). */
+  /** Optional columns to read if a file has them; all by default. */
   columns?: readonly OptionalColumn[];
   /** Optional columns that every file must have. */
   required?: readonly OptionalColumn[];
   /** Columns in which a missing value rejects the row, if the file has the column; none by default. */
   neverNull?: readonly OptionalColumn[];
-  /** For files of other programs: names and units of columns, and addresses that the files lack. */
+  /** For files of other programs: names and units of columns, and addresses that are not in the files. */
   reading?: ReadingOptions | undefined;
   /** Advice to the user if a file lacks a required column. */
   ifMissing?: string;
-  /** Maximum rows per batch (default 65,536). */
+  /** Maximum number of rows per batch; 65,536 by default. */
   batchRows?: number;
-  /** Reads only the row groups whose first row, counted over all files, is in [`first`, `end`). */
+  /** Reads only the row groups whose first row, counted across all files, is in [`first`, `end`). */
   rowRange?: readonly [first: number, end: number] | undefined;
 }
 
@@ -241,7 +241,7 @@ export interface SourcedBatch extends CodedBatch {
   path: string;
   /** The batch's first row in the file, from 0. Rejected rows leave no gap in the arrays. */
   firstRow: number;
-  /** How many rows of the file the batch covers, including rejected ones. */
+  /** How many rows of the file the batch spans, including rejected ones. */
   numRowsRead: number;
 }
 
@@ -293,7 +293,7 @@ export interface InputSurvey {
   columns: OptionalColumn[];
 }
 
-/** Reads the footers of Parquet files. @throws {FormatError} If a file is not Parquet or damaged. */
+/** Reads the footers of Parquet files. @throws {FormatError} If a file is not Parquet or is damaged. */
 export async function surveyInputs(paths: readonly string[]): Promise<InputSurvey> {
   let numRows = 0;
   const columns = new Set<OptionalColumn>();
@@ -315,10 +315,10 @@ export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind 
 /** The columns to read, by their names in the file. */
 interface ColumnPlan {
   eventTime: { name: string; kind: NumberKind };
-  /** A column, or one address for all rows. */
+  /** The name of a column, or one address for all rows. */
   src: string | { address: string };
   dst: string | { address: string };
-  /** Whether columns of addresses may contain hosts in other forms. */
+  /** Whether address columns may contain hosts in other forms. */
   isForeign: boolean;
   addresses?: ReadonlyMap<string, string> | undefined;
   rtt: string;
@@ -345,7 +345,7 @@ function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
 
 type NeededColumns = Omit<ColumnPlan, "ipVersion" | "optional">;
 
-/** Columns of a file of this program, or of another with the same names. */
+/** Plans the columns of a file written by this program, or by another with the same names. */
 function planOwn(file: ParquetFile): NeededColumns {
   return {
     eventTime: timeColumn(file),
@@ -358,7 +358,7 @@ function planOwn(file: ParquetFile): NeededColumns {
   };
 }
 
-/** Columns of any other file, found as in a table. */
+/** Plans the columns of any other file, found as in a table. */
 function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns {
   const names = file.columnNames;
   const layout = layoutOf(names, reading);
@@ -477,7 +477,7 @@ function constantPiece(text: string, numRows: number, pool: TextPool): TextPiece
   };
 }
 
-/** Replaces hosts in a text column, such as names and `192.0.2.1:443`, by their addresses. */
+/** Replaces hosts in a text column, such as names and `192.0.2.1:443`, with their addresses. */
 function withAddresses(
   piece: TextPiece,
   addresses: ReadingOptions["addresses"],

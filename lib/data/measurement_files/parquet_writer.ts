@@ -23,7 +23,7 @@ export const ROW_GROUP_ROWS = 131_072;
 /** @internal A column that a file may lack. */
 export type OptionalColumn = "msmId" | "prbId" | "sizeBytes" | "packetErrorCount";
 
-/** The optional columns and their names in files. */
+/** The optional columns with their names in files. */
 export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] = [
   { key: "msmId", name: "msm_id" },
   { key: "prbId", name: "prb_id" },
@@ -31,7 +31,7 @@ export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] 
   { key: "packetErrorCount", name: "packet_error_count" },
 ];
 
-/** The rows of a row group; only the first `numRows` of each column are used. */
+/** The rows of a row group. Only the first `numRows` values of each column are used. */
 interface MeasurementColumns
   extends
     Record<"srcAddr" | "dstAddr" | "ipVersion", IndexedValues>,
@@ -41,7 +41,7 @@ interface MeasurementColumns
   eventTimeUs: Float64Array;
   /** Milliseconds, or {@link FAILED_RTT_MS}. */
   rttMs: Float64Array;
-  /** Further columns, which follow all others. */
+  /** Further columns, written after all others. */
   numbers?: readonly NumberColumn[];
 }
 
@@ -58,7 +58,7 @@ const MICROSECONDS = {
   logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
 } as const;
 
-/** In their order in files. */
+/** In file order. */
 const COLUMNS: readonly (
   & Pick<SchemaElement, "name" | "converted_type" | "logical_type">
   & Pick<ChunkSource, "type">
@@ -115,9 +115,9 @@ function schemaOf(optional: readonly OptionalColumn[], numberNames: readonly str
   return [{ name: "schema", num_children: columns.length }, ...columns];
 }
 
-/** Which columns a file has in addition to those of every measurement. */
+/** The columns that a file has in addition to those of every measurement. */
 interface WriterOptions {
-  /** The optional columns (default: those of the first batch). */
+  /** The optional columns; by default those of the first batch. */
   optionalColumns?: readonly OptionalColumn[];
   /** Names of further numeric columns, whose values are passed with each batch; none by default. */
   numberColumns?: readonly string[];
@@ -161,7 +161,7 @@ export class MeasurementParquetWriter {
   }
 
   /**
-   * Appends a separate row group, which must have the file's optional columns.
+   * Appends an encoded row group, which must have the file's optional columns.
    *
    * @internal
    * @throws {UserError} If the disk is full.
@@ -197,7 +197,7 @@ export class MeasurementParquetWriter {
   }
 }
 
-/** The row group that is being filled, in columns of fixed size. */
+/** The row group being filled, in columns of fixed size. */
 class RowGroup {
   numRows = 0;
   readonly #eventTimeUs = new Float64Array(ROW_GROUP_ROWS);
@@ -211,7 +211,7 @@ class RowGroup {
     this.#numbers = numberNames.map((name) => ({ name, values: new Float64Array(ROW_GROUP_ROWS) }));
   }
 
-  /** Copies rows of a batch until the group is full. @returns How many. */
+  /** Copies rows of a batch until the group is full. @returns The number of rows copied. */
   fill(batch: MeasurementBatch, from: number, numbers: readonly Float64Array[]): number {
     const at = this.numRows;
     const end = Math.min(batch.numRows, from + ROW_GROUP_ROWS - at);

@@ -9,7 +9,7 @@
 import { type Fault, faultText, shortened, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 
-/** How many rows `rejects.jsonl` lists for each reason. */
+/** Maximum number of rows that `rejects.jsonl` lists for each reason. */
 const MAX_LISTED_PER_REASON = 1000;
 const MAX_DETAIL_LENGTH = 300;
 
@@ -59,9 +59,7 @@ export class RejectLog {
   readonly #counts = new KindCounts();
   #listPath: string | undefined;
 
-  /**
-   * Counts a row. @param row Its number in the file, from 0. @param fault The value found.
-   */
+  /** Counts a row. @param row Its number in the file, from 0. @param fault The value found. */
   add(reason: RejectReason, path: string, row: number, fault?: Fault): void {
     this.#counts.add(reason);
     const listed = this.#rows.get(reason);
@@ -80,7 +78,7 @@ export class RejectLog {
     return totalOf(this.counts);
   }
 
-  /** A readable description of the first rejected row. */
+  /** Describes the first rejected row. */
   get first(): string | undefined {
     const row = this.#rows.values().next().value?.[0];
     return row && `${row.path} row ${row.row}${row.detail ? ` (${row.detail})` : ""}`;
@@ -98,7 +96,7 @@ export class RejectLog {
   }
 
   /**
-   * Throws if too many rows were rejected: see {@link checkRejected}.
+   * Throws if too many rows were rejected, like {@link checkRejected}.
    *
    * @param advice By default: correct the input, or raise --max-reject-ratio if that helps.
    */
@@ -137,18 +135,18 @@ export function totalOf(counts: Record<string, number>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
-/** Formats counts by reason: `invalidRtt 2, nullValue 1`. */
+/** Formats counts by reason, such as `invalidRtt 2, nullValue 1`. */
 export function listOfCounts(counts: Record<string, number>): string {
   return Object.entries(counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
 }
 
-/** Such as `3 rejected (invalidRtt 2, nullValue 1)`. @param word What happened to the rows. */
+/** For example `3 rejected (invalidRtt 2, nullValue 1)`. @param word What happened to the rows. */
 export function describeRejected(counts: Record<string, number>, word = "rejected"): string {
   const total = totalOf(counts);
   return total === 0 ? `0 ${word}` : `${total} ${word} (${listOfCounts(counts)})`;
 }
 
-/** Such as `2 that say nothing about a path (dnserr 2)`. */
+/** For example `2 that say nothing about a path (dnserr 2)`. */
 export function describeSkipped(counts: Record<string, number>): string {
   return describeRejected(counts, "that say nothing about a path");
 }
@@ -173,12 +171,12 @@ export function checkRejected(
   );
 }
 
-/** Where a stage that writes one file lists its rejected rows: `F.rejects.jsonl` beside `F.parquet`. */
+/** Where a stage with a single output file lists rejected rows: `F.rejects.jsonl` beside `F.parquet`. */
 export function rejectsPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".rejects.jsonl");
 }
 
-/** Further kinds are counted together, since inputs may have any number of them. */
+/** Kinds beyond this number are counted together, since inputs may have any number of them. */
 const MAX_COUNTED_KINDS = 100;
 const OTHER_KINDS = "other";
 

@@ -1,6 +1,6 @@
-/** Checks whether RTTs are plausible for a network; if not, they are often in another unit. @module */
+/** Checks whether RTTs are plausible for a network. Implausible ones often have another unit. @module */
 
-/** RTTs are counted by their logarithm, in steps of 2 %, from 1 ns to 51 days. */
+/** RTTs are counted by logarithm in steps of 2 %, from 1 ns to 51 days. */
 const STEPS_PER_E = 50;
 const LEAST_RTT_MS = 1e-6;
 const NUM_STEPS = Math.ceil(STEPS_PER_E * Math.log(1e16));
@@ -18,14 +18,14 @@ export class RttScale {
     this.numRtts++;
   }
 
-  /** Accurate to 2 %; NaN without RTTs. */
+  /** Accurate to 2 %; NaN if there are no RTTs. */
   get medianMs(): number {
     let numBelow = 0;
     const step = this.#counts.findIndex((count) => count > 0 && (numBelow += count) >= this.numRtts / 2);
     return step < 0 ? NaN : LEAST_RTT_MS * Math.exp((step + 0.5) / STEPS_PER_E);
   }
 
-  /** A readable warning with the probable unit, if the median is implausible. */
+  /** A warning with the probable unit if the median is implausible. */
   get advice(): string | undefined {
     const { medianMs } = this;
     const { least, most } = PLAUSIBLE_MS;

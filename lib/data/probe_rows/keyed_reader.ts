@@ -1,5 +1,5 @@
 /**
- * Reads measurements from Parquet and turns their addresses into keys, once per distinct value.
+ * Reads measurements from Parquet and converts their addresses to keys, once per distinct value.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { GroupKey } from "./external_sort/probe_columns.ts";
 import { SourceKeys } from "./external_sort/keys.ts";
 import type { KeyedBatch, SplitMode } from "./splits.ts";
 
-/** How many keys to cache between batches, about 100 bytes each. */
+/** Maximum number of keys cached between batches, about 100 bytes each. */
 const MAX_KNOWN_KEYS = 500_000;
 
 interface KeyedReadOptions {

@@ -32,7 +32,7 @@ import { ArrowColumns, encodeBatch } from "../../io/arrow.ts";
 export interface ProbeRow {
   /** The group's id: `probeRowSrcId()` of the source's text, or the probe's id. */
   srcId: bigint;
-  /** Microseconds since 1970-01-01T00:00:00Z, ascending; exact, being below 2^53. */
+  /** Microseconds since 1970-01-01T00:00:00Z, ascending; exact, since they are below 2^53. */
   eventTimeUs: Float64Array;
   /** The distinct source addresses. */
   srcAddrs: string[];
@@ -46,8 +46,8 @@ export interface ProbeRow {
   rttMs: Float32Array;
 }
 
-// Dictionary ids are given explicitly: otherwise they are counted up while the process runs, and the same row
-// would have different bytes each time. 0 and 1 are the ids that Arrow's C++ library gives.
+// Dictionary ids are set explicitly. Otherwise they increase while the process runs, and the same row would
+// have different bytes each time. Arrow's C++ library uses 0 and 1.
 const SRC_ADDR = new Dictionary(new Utf8(), new Int32(), 0);
 const DST_ADDR = new Dictionary(new Utf8(), new Int32(), 1);
 const INNER_SCHEMA = new Schema([
@@ -68,11 +68,7 @@ const OUTER_SCHEMA = new Schema([
 
 const encoder = new TextEncoder();
 
-/**
- * Encodes a row as the bytes of one record. Equal rows have equal bytes.
- *
- * @returns An Arrow IPC stream.
- */
+/** Encodes a row as the bytes of one record. Equal rows have equal bytes. @returns An Arrow IPC stream. */
 export function encodeProbeRow(row: ProbeRow): Uint8Array {
   const n = row.eventTimeUs.length;
   ensure(n > 0, "a probe row has no measurements");
@@ -119,7 +115,7 @@ function addressData(type: Dictionary<Utf8, Int32>, addresses: readonly string[]
   const valueOffsets = new Int32Array(addresses.length + 1);
   for (const [i, { length }] of addresses.entries()) valueOffsets[i + 1] = valueOffsets[i] + length;
   const dictionary = new Vector([makeData({ type: type.dictionary, nullCount: 0, valueOffsets, data })]);
-  // A copy: apache-arrow joins overlapping arrays wrongly, and both columns may have the same one.
+  // Copied, because apache-arrow joins overlapping arrays wrongly, and both columns may share one.
   return makeData({ type, nullCount: 0, data: index.slice(), dictionary });
 }
 
@@ -134,8 +130,8 @@ interface ProbeRowHeader {
 }
 
 /**
- * Decodes a record. Columns may also be as other Arrow libraries write them: any index width, plain strings
- * instead of dictionaries, timestamps of any unit, and additional columns (which are ignored).
+ * Decodes a record. Columns may also have the form that other Arrow libraries write: any index width, plain
+ * strings instead of dictionaries, timestamps of any unit, and additional columns (which are ignored).
  *
  * @returns The row; its arrays are views of `bytes` if the alignment allows it.
  * @throws {FormatError} If the bytes are not a probe row.
@@ -163,11 +159,7 @@ export function decodeProbeRow(bytes: Uint8Array, where: { path: string; place?:
   };
 }
 
-/**
- * Decodes a row without its measurements.
- *
- * @throws {FormatError} If the bytes are not a probe row.
- */
+/** Decodes a row without its measurements. @throws {FormatError} If the bytes are not a probe row. */
 export function decodeProbeRowHeader(
   bytes: Uint8Array,
   where: { path: string; place?: string },

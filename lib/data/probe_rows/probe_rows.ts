@@ -25,11 +25,11 @@ import { rowBytes } from "./external_sort/spill.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 import type { StageHooks } from "../../io/threads/stage_hooks.ts";
 
-/** The share of the memory limit used for the rows of a partition and for sorting them. */
+/** The share of the memory limit for the rows of a partition and for sorting them. */
 const SORT_MEMORY_SHARE = 1 / 4;
 /** The planned size of a partition, as a share of the rows that fit, since sources differ in size. */
 const PARTITION_FILL = 0.6;
-/** Beyond this number, partitions become larger and are sorted on disk. */
+/** With more, partitions would be larger and sorted on disk instead. */
 const MAX_PARTITIONS = 4096;
 /**
  * Rows are taken from a partition in sorted order, which is faster if the partition fits in the processor's
@@ -37,19 +37,19 @@ const MAX_PARTITIONS = 4096;
  * size (two cores of a shared server).
  */
 const CACHED_ROWS = 32768;
-/** The maximum number of partitions made for the cache's sake: with more, their blocks would be small. */
+/** Maximum number of partitions made to suit the cache: with more, their blocks would be small. */
 const MAX_CACHED_PARTITIONS = 1024;
-/** A record takes about three times its size while it is built, encoded and compressed. */
+/** While a record is built, encoded and compressed, it takes about three times its size. */
 const RECORD_MEMORY_SHARE = 1 / 8;
 
-/** Options of {@link buildProbeRows}. A task makes a share of the output's shards. */
+/** Options of {@link buildProbeRows}. A task makes its share of the output's shards. */
 export interface ProbeRowsOptions extends ShardedStageOptions {
   splits: SplitSource;
   maxRowSizeBytes: number;
   compression: "zstd" | "brotli" | "none";
 }
 
-/** Runs the stage. @returns Per split `records`, `measurements`, `sources`, `shards`, `bytes`. */
+/** Runs the stage. @returns `records`, `measurements`, `sources`, `shards` and `bytes` per split. */
 export async function buildProbeRows(
   options: ProbeRowsOptions,
   hooks: StageHooks = {},
@@ -147,17 +147,17 @@ const BYTES_PER_MEASUREMENT = 21;
 /** One offset per dictionary entry. */
 const BYTES_PER_ENTRY = 4;
 /**
- * Bytes of a record in addition to measurements and dictionaries: two schemas, five messages, and padding of
- * each buffer; 2,100 to 2,190 with apache-arrow 21.2.
+ * Bytes of a record in addition to its measurements and dictionaries: two schemas, five messages, and padding
+ * of each buffer; 2,100 to 2,190 with apache-arrow 21.2.
  */
 export const RECORD_OVERHEAD_BYTES = 4096;
-/** How many address texts to keep from row to row. */
+/** Maximum number of address texts kept from row to row. */
 const MAX_TEXTS = 1 << 18;
 
 /**
- * Cuts sorted rows into probe rows. A new one begins with each group, and whenever the record would exceed
- * the size limit. An upper bound of the size follows from the column widths and the dictionary texts, so a
- * row is encoded only once.
+ * Cuts sorted rows into probe rows. A new probe row begins with each group, and whenever the record would
+ * exceed the size limit. Column widths and dictionary texts determine an upper bound of the size, so a row is
+ * encoded only once.
  */
 export class RowCutter implements RowSink {
   readonly #maxRecordBytes: number;
@@ -258,7 +258,7 @@ export class RowCutter implements RowSink {
   }
 }
 
-/** The record's src_id: from the address's text, or the probe id. @param text The first source address. */
+/** The record's src_id, from the address's text or the probe id. @param text The first source address. */
 function srcIdOf({ words, kind }: Group, text: string): bigint {
   if (kind === KeyKind.PROBE) return (BigInt(words[2]) << 32n) | BigInt(words[3]);
   return probeRowSrcId(text);

@@ -1,5 +1,5 @@
 /**
- * `shard`: Parquet files of measurements divided into train, val and test, and each split into shards by the
+ * `shard`: divides measurements into Parquet files for train, val and test, and each split into shards by the
  * source's hash.
  *
  * Rows are first divided among the partitions of one spill file, one partition per shard, and then each shard
@@ -30,7 +30,7 @@ const SCHEMA: readonly SpillColumn[] = [
   { name: "dst", type: "key" },
   ...OPTIONAL_COLUMNS.map(({ name }): SpillColumn => ({ name, type: "f64" })),
 ];
-/** How many address texts to keep from block to block. */
+/** Maximum number of address texts kept from block to block. */
 const MAX_TEXTS = 1 << 18;
 
 /** Options of {@link shardMeasurements}. A task reads a share of the input and makes a part of each shard. */
@@ -39,7 +39,7 @@ export interface ShardOptions extends ShardedStageOptions {
   ratios: SplitRatios;
 }
 
-/** Runs the stage. @returns Per split `rows`, `sources`, `shards`, `bytes`. */
+/** Runs the stage. @returns `rows`, `sources`, `shards` and `bytes` per split. */
 export async function shardMeasurements(
   options: ShardOptions,
   hooks: StageHooks = {},

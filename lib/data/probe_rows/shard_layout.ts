@@ -1,6 +1,6 @@
 /**
- * The shard and the spill file partition of a source, the names of shards, and which parts of shards a task
- * needs.
+ * The shard of a source and its partition in the spill file, the names of shards, and which parts of shards a
+ * task needs.
  *
  * Shards and partitions are consecutive ranges of the source's hash, so a shard's records are in hash order
  * whatever the number of partitions.
@@ -19,7 +19,7 @@ import { SPLIT_NAMES, type SplitName } from "./splits.ts";
 
 const TWO_32 = 2 ** 32;
 
-/** A range of shards made by a run. Shards are numbered through train, val and test. */
+/** A range of shards that a run makes. Shards are numbered through train, val and test. */
 export type ShardRange = readonly [first: number, end: number];
 
 export interface Shard {
@@ -29,14 +29,11 @@ export interface Shard {
 
 /** Hash ranges of splits, their shards, and partitions within a shard. A run may make only some shards. */
 export class ShardLayout {
-  /** Partitions of the run's shards. */
+  /** Number of partitions of the run's shards. */
   readonly numPartitions: number;
   readonly #firstPartition: number[];
 
-  /**
-   * @param numShards Shards of train, val and test.
-   * @param own The shards made by the run.
-   */
+  /** @param numShards Number of shards of train, val and test. @param own The shards that the run makes. */
   constructor(
     readonly numShards: readonly number[],
     readonly subdivisions: number,
@@ -83,19 +80,19 @@ export function shardsWithin(numShards: readonly number[], [first, end]: ShardRa
   return all.slice(first, end);
 }
 
-/** `train/shard-00000.parquet`: a shard of measurements, or a part of it: `…-part-00002-of-00004.parquet`. */
+/** For example `train/shard-00000.parquet`, or for a part of a shard `…-part-00002-of-00004.parquet`. */
 export function parquetShardName({ split, shard }: Shard, task: ArrayTask): string {
   const part = task.count === 1 ? "" : `-part${taskSuffix(task)}`;
   return `${split}/shard-${padded(shard)}${part}.parquet`;
 }
 
-/** The shard's index in a name from {@link parquetShardName}; undefined for other names. */
+/** Parses a name from {@link parquetShardName}; undefined for other names. */
 function shardOfParquetName(path: string): number | undefined {
   const match = /(?:^|[\\/])shard-(\d{5})(?:-part-\d{5}-of-\d{5})?\.parquet$/.exec(path);
   return match ? Number(match[1]) : undefined;
 }
 
-/** `train/train-00000-of-00016.arrayrecord`: a shard of probe rows. */
+/** For example `train/train-00000-of-00016.arrayrecord`. */
 export function recordShardName({ split, shard }: Shard, numShards: number): string {
   return `${split}/${split}-${padded(shard)}-of-${padded(numShards)}.arrayrecord`;
 }
@@ -104,7 +101,7 @@ function padded(number: number): string {
   return String(number).padStart(5, "0");
 }
 
-/** The options of `shard` that determine the shard of a source. */
+/** Options of `shard` that determine the shard of a source. */
 const placingSchema = z.object({
   groupBy: z.string(),
   seed: z.number(),
@@ -114,7 +111,7 @@ const placingSchema = z.object({
 /** The output of a task of `probe-rows`. */
 interface WantedRecords {
   task: ArrayTask;
-  /** The number of ArrayRecord files of train, val and test, from all tasks. */
+  /** Number of ArrayRecord files of train, val and test, over all tasks. */
   numShards: readonly number[];
   groupBy: string;
   /** Seed of the sources' hash, u32. */
@@ -125,8 +122,8 @@ interface WantedRecords {
  * Finds the parts of shards that a task needs and therefore checks (`checkOutputs()`).
  *
  * @returns `isRead`: false for parts without rows for the task; `manifests`: the manifests of all parts,
- *   including those that are not read. Undefined if the task must read everything: because it is the only
- *   one, or because not all inputs are folders written by `shard` with the same options for sources.
+ *   including those that are not read. Undefined if the task must read everything, either because it is the
+ *   only task or because not all inputs are folders that `shard` wrote with the same options for sources.
  */
 export function neededParts(
   paths: readonly string[],
@@ -157,7 +154,7 @@ export function neededParts(
   return { isRead, manifests };
 }
 
-/** For each shard in a split's folder, whether it can contain rows of the task. */
+/** Whether each shard in a split's folder can contain rows of the task. */
 function neededShards(
   folder: string,
   ofFolders: readonly number[],
@@ -166,7 +163,7 @@ function neededShards(
   const at = SPLIT_NAMES.findIndex((name) => name === folder);
   if (at < 0) return [];
   const own = shardsWithin(numShards, shardRangeOf(task, numShards)).filter(({ split }) => split === folder);
-  // The i-th of n shards covers the hashes from i / n to (i + 1) / n of the range.
+  // Shard i of n covers the hashes from i / n to (i + 1) / n of the range.
   const n = ofFolders[at];
   const m = numShards[at];
   const overlaps = (i: number, j: number) => i * m < (j + 1) * n && j * n < (i + 1) * m;

@@ -1,6 +1,6 @@
 /**
- * The common part of `shard` and `probe-rows`: rows are divided among partitions of a spill file, then the
- * shards are written from it one after another, with a manifest from which an interrupted run continues.
+ * What `shard` and `probe-rows` have in common: they divide rows among partitions of a spill file, then write
+ * the shards from it one after another, with a manifest from which an interrupted run continues.
  *
  * @module
  */
@@ -25,17 +25,17 @@ import {
 } from "./stage_threads.ts";
 import { findTimeCuts, type TimeCuts } from "./time_cuts.ts";
 
-/** The number of rows that a thread reads in the 0.1 s that another thread needs to start. */
+/** Number of rows that a thread reads in the 0.1 s that another thread needs to start. */
 const MIN_ROWS_PER_THREAD = 50_000;
 /** The share of the memory limit for rows waiting to be written, over all threads. */
 const SPILL_BUFFER_SHARE = 1 / 8;
 
-/** The result of a run; `splits` contains the sums of the shards' counts, and `shards` and `bytes`. */
+/** The result of a run. `splits` contains the sums of the shards' counts, and `shards` and `bytes`. */
 export interface StageSummary {
   splits: Record<string, Record<string, number>>;
   rejected: Record<string, number>;
   inputRows: number;
-  /** Only for a split by time. */
+  /** Only for splits by time. */
   timeCuts?: TimeCuts;
   seconds: number;
   rowsPerSecond: number;
@@ -124,13 +124,13 @@ async function writeShards(stage: ShardedStage, output: Output, hooks: StageHook
 }
 
 /**
- * The content of `spill/index.json`. Its existence means that the rows are divided, and a rerun does not read
- * the input again.
+ * Content of `spill/index.json`. If it exists, the rows are divided, and a rerun does not read the input
+ * again.
  */
 interface SpillState {
   /** The index of each thread's spill file, in row order. */
   indexes: SpillIndex[];
-  /** Partitions per shard, which depends on the memory limit of the run that wrote the spill files. */
+  /** Partitions per shard. They depend on the memory limit of the run that wrote the spill files. */
   subdivisions: number;
   /** Names of the optional columns found. */
   columns: string[];
@@ -142,14 +142,14 @@ function rowsPath(output: Output, thread: number): string {
   return output.workPath(`spill/rows-${thread}.bin`);
 }
 
-/** The state of complete spill files, from this run or an earlier run of the same work. */
+/** Reads the state of complete spill files, from this run or an earlier run of the same work. */
 function readSpill(output: Output): SpillState | undefined {
   const path = output.workPath(SPILL_INDEX);
   return exists(path) ? JSON.parse(readText(path)) : undefined;
 }
 
 function removeSpill(output: Output): void {
-  // The index first, because the files that it describes are no longer complete.
+  // The index goes first, because the files that it describes are no longer complete.
   for (const path of [SPILL_INDEX, "spill"].map((name) => output.workPath(name))) {
     if (exists(path)) Deno.removeSync(path, { recursive: true });
   }

@@ -19,7 +19,7 @@ import type { MeasurementBatch } from "../formats/batch.ts";
 import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/keys.ts";
 import type { TimeCuts } from "./time_cuts.ts";
 
-/** The splits, in the order used in all arrays and files. */
+/** The splits, in the order of all arrays and files. */
 export const SPLIT_NAMES = ["train", "val", "test"] as const;
 export type SplitName = typeof SPLIT_NAMES[number];
 
@@ -29,13 +29,13 @@ export type SplitMode = typeof SPLIT_MODES[number];
 /** The shares of train, val and test, which sum to 1. */
 export type SplitRatios = readonly [train: number, val: number, test: number];
 
-/** The largest number in {@link parseRatios}: it keeps sums finite, and no share is lost to rounding. */
+/** Largest number in {@link parseRatios}. It keeps sums finite and no share is lost to rounding. */
 const MAX_RATIO = 1e6;
 
 export interface SplitPlan {
   mode: SplitMode;
   ratios: SplitRatios;
-  /** u32; changes the random split. */
+  /** A u32 that changes the random split. */
   seed: number;
   /** Required by mode `time` with several splits. */
   timeCuts?: Pick<TimeCuts, "valUs" | "testUs"> | undefined;
@@ -54,7 +54,7 @@ export interface KeyedBatch {
  * Parses a text such as `80,10,10`.
  *
  * @param text Three numbers from 0 to 1,000,000, not all 0; they need not sum to 100.
- * @throws {UsageError} If the text is anything else.
+ * @throws {UsageError} If the text has any other form.
  */
 export function parseRatios(text: string): SplitRatios {
   const parts = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
@@ -94,7 +94,7 @@ export function assignSplits(plan: SplitPlan, keyed: KeyedBatch): Uint8Array {
   return splits;
 }
 
-/** The number of each row to be compared with the ends of train and val: in [0, 1), or the row's time. */
+/** The number of each row that is compared with the ends of train and val: in [0, 1), or the row's time. */
 function placesOf(
   { mode, seed }: SplitPlan,
   { batch, keys, srcId, dstId, groupId }: KeyedBatch,
@@ -111,13 +111,13 @@ function placesOf(
     case "time":
       return (row) => eventTimeUs[row];
     case "node": {
-      // As train, val and test are in ascending order, the larger fraction is that of the endpoint held out
-      // more strictly.
+      // Since train, val and test are in ascending order, the larger fraction belongs to the endpoint that is
+      // held out more strictly.
       const [ofSrc, ofDst] = [ofKey(srcId), ofKey(dstId)];
       return (row) => Math.max(ofSrc(row), ofDst(row));
     }
     case "pair":
-      // The wordwise sum of the two addresses' hashes does not depend on their order; it is hashed again.
+      // The wordwise sum of both addresses' hashes does not depend on their order; it is hashed again.
       return (row) => {
         const a = 4 * srcId[row];
         const b = 4 * dstId[row];
@@ -157,14 +157,14 @@ function splitFraction(hashes: Uint32Array, at: number): number {
 
 const PARQUET: InputKind = { extensions: [".parquet"], wanted: "a Parquet file" };
 
-/** Input files, with their splits if given by folders. */
+/** Input files, with their splits if folders determine them. */
 export interface SplitInputs {
   files: string[];
-  /** The split of each file; absent if rows are split by a rule. */
+  /** Split of each file; absent if a rule splits the rows. */
   splitOfFile?: ReadonlyMap<string, SplitName>;
 }
 
-/** Which files of a folder count, and what error messages call them. */
+/** The files of a folder that count, and what error messages call them. */
 interface InputKind {
   extensions: string[];
   wanted: string;
@@ -222,10 +222,10 @@ function splitOf(file: string, roots: readonly string[]): SplitName {
 
 /**
  * Sums the counts of outputs by split, with `all` for outputs outside of splits. Outputs without counts are
- * left out.
+ * omitted.
  *
  * @param names What to call the number of outputs, and the counts to sum; `bytes` is added.
- * @param splits The splits to include even without outputs.
+ * @param splits Splits to include even if they have no outputs.
  */
 export function sumBySplit(
   outputs: readonly ManifestOutput[],

@@ -1,6 +1,6 @@
 /**
- * What distinguishes `shard` and `probe-rows`, and the threads that do their work: this one, which also
- * works, and workers. With one thread there are no workers.
+ * What distinguishes `shard` and `probe-rows`, and the threads that do their work: the calling thread and
+ * workers. With one thread there are no workers.
  *
  * A failure in one thread stops all threads. The error is thrown after every thread has closed its files, so
  * that nothing is written afterwards.
@@ -31,7 +31,7 @@ import type { TimeCuts } from "./time_cuts.ts";
 export interface ShardedStageOptions {
   /** Parquet files, sorted. */
   inputs: readonly string[];
-  /** The manifests of all inputs, from `neededParts()`, if `inputs` is only what the task reads. */
+  /** The manifests of all inputs, from `neededParts()`, if `inputs` contains only what the task reads. */
   inputManifests?: readonly string[] | undefined;
   output: string;
   overwrite: boolean;
@@ -43,13 +43,13 @@ export interface ShardedStageOptions {
   numShards: readonly [train: number, val: number, test: number];
   maxRejectRatio: number;
   memoryLimitBytes: number;
-  /** Maximum number of threads (1); the output does not depend on it. */
+  /** Maximum number of threads, 1 by default. The output does not depend on it. */
   workers?: number;
-  /** By default, this run is the only task. */
+  /** By default this run is the only task. */
   task?: ArrayTask;
 }
 
-/** What determines a row's split: a plan, or the folder of its file. */
+/** How a row's split is determined: by a plan, or by the folder of its file. */
 export type SplitSource =
   | { plan: Omit<SplitPlan, "timeCuts"> }
   | { splitOfFile: ReadonlyMap<string, SplitName> };
@@ -69,9 +69,9 @@ export interface ShardJob {
 /** A stage that writes one file per shard. */
 export interface ShardedStage extends ShardedStageOptions {
   stage: "shard" | "probe-rows";
-  /** The options from which a worker makes the same definition. */
+  /** The options from which a worker makes the same stage. */
   options: ShardedStageOptions;
-  /** The options that determine the output's bytes. */
+  /** The options that determine the bytes of the output. */
   identity: Record<string, unknown>;
   splits: SplitSource;
   /** The share of the input's rows to read. */
@@ -83,17 +83,17 @@ export interface ShardedStage extends ShardedStageOptions {
   columns: readonly OptionalColumn[];
   /** The spill file's columns of a batch. */
   columnsOf(keyed: KeyedBatch): ColumnData[];
-  /** The number of partitions per shard for a number of rows. */
+  /** Number of partitions per shard for a given number of rows. */
   subdivisions(numRows: number): number;
   shardName(shard: Shard): string;
-  /** The names of a shard's counts, in order. */
+  /** Names of a shard's counts, in order. */
   counted: readonly string[];
   writeShard(job: ShardJob): Promise<Record<string, number>>;
 }
 
-/** Each thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a 2 GB limit. */
+/** Each thread has its own runtime, caches and buffers: 270 MB, measured with 10 M rows and a 2 GB limit. */
 const THREAD_BYTES = 270e6;
-/** How many copies of a record a thread's memory must have room for: columns, bytes, compressed bytes. */
+/** Number of copies of a record that must fit in a thread's memory: columns, bytes, compressed bytes. */
 const RECORDS_PER_THREAD = 8;
 const WORKER = new URL("./stage_worker.ts", import.meta.url);
 
@@ -107,7 +107,7 @@ export function threadsWithin(wanted: number, memoryLimitBytes: number, largestR
   return Math.max(1, Math.min(wanted, Math.floor(memoryLimitBytes / each)));
 }
 
-/** One thread's share of the rows to divide; plain data. */
+/** One thread's share of the rows to divide, as plain data. */
 interface PartitionShare {
   /** The range of rows, counted over all inputs; the end is exclusive. */
   rowRange: readonly [first: number, end: number];
@@ -119,28 +119,28 @@ interface PartitionShare {
   timeCuts: TimeCuts | undefined;
 }
 
-/** The unfinished shards; plain data, the same for all threads. */
+/** The unfinished shards, as plain data that is the same for all threads. */
 export interface ShardQueue {
   folder: string;
   spill: SpillPart[];
   columns: string[];
   shards: (Shard & { partitions: number[] })[];
-  /** One i32: the number of shards that threads have taken. */
+  /** One i32: how many shards threads have taken. */
   numTaken: SharedArrayBuffer;
 }
 
-/** A piece of work for a thread; plain data. */
+/** A piece of work for a thread, as plain data. */
 export type StageWork =
   | { kind: "partition"; share: PartitionShare }
   | { kind: "write"; queue: ShardQueue; runsPath: string };
 
-/** The number of rows that a thread has done, and the shard it has finished, if any. */
+/** How many rows a thread has done, and the shard it has finished, if any. */
 export interface StageEvent {
   rows: number;
   shard?: ManifestOutput;
 }
 
-/** The result of dividing rows, plain data; writing shards has none. */
+/** The result of dividing rows, as plain data; writing shards has none. */
 export type StageResult = {
   index: SpillIndex;
   rows: Record<SplitName, number>;
@@ -159,17 +159,12 @@ export function startWorkers({ stage: name, options }: ShardedStage, numThreads:
 interface StageRound {
   /** A piece of work for each thread, starting with this one. */
   work: StageWork[];
-  /** Called for each finished shard. */
   onShard?(output: ManifestOutput): void;
   phase: string;
   total: number;
 }
 
-/**
- * Does a round of work in this thread and the workers.
- *
- * @throws The error of the first thread that failed.
- */
+/** Does a round of work in this thread and the workers. @throws The error of the first thread that fails. */
 export async function runRound(
   stage: ShardedStage,
   pool: StagePool,

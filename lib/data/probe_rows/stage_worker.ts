@@ -1,5 +1,5 @@
 /**
- * A worker thread of `shard` or `probe-rows`; see stage_threads.ts.
+ * Worker thread of `shard` or `probe-rows`; see stage_threads.ts.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { type ProbeRowsOptions, probeRowsStage } from "./probe_rows.ts";
 import { type ShardOptions, shardStage } from "./shard.ts";
 import { doStageWork, type StageEvent, type StageResult, type StageWork } from "./stage_threads.ts";
 
-/** What the pool's thread made its definition of the stage from. */
+/** What the pool's thread makes its own stage from. */
 type StageSetup =
   | { name: "shard"; options: ShardOptions }
   | { name: "probe-rows"; options: ProbeRowsOptions };

@@ -1,6 +1,6 @@
 /**
- * The times at which a split by time cuts measurements in Parquet. They are quantiles of event_time over the
- * rows, so that a single wrong clock cannot take over a split, and data spread irregularly over time are
+ * The times at which a split by time divides measurements in Parquet. They are quantiles of event_time over
+ * the rows, so that a single wrong clock cannot take over a split, and data spread irregularly over time are
  * divided by the ratios.
  *
  * Only the time column is read, once per refinement of the histograms in which the quantiles are found (a
@@ -35,7 +35,7 @@ export interface TimeCuts {
   /** The first time in test. */
   testUs: number;
   rangeUs: readonly [firstUs: number, lastUs: number];
-  /** The first and last time of 98 % of the rows. */
+  /** First and last time of the 98 % of rows that are not far from each other. */
   mostUs: readonly [firstUs: number, lastUs: number];
 }
 
@@ -80,7 +80,7 @@ export async function findTimeCuts(
   };
 }
 
-/** A note for the user on rows whose times are far from those of the others; undefined if there are none. */
+/** A note for the user about rows with times far from those of the others; undefined if there are none. */
 export function noteOnFarTimes({ rangeUs, mostUs }: TimeCuts): string | undefined {
   const farUs = FAR_SPANS * Math.max(HOUR_US, mostUs[1] - mostUs[0]);
   if (mostUs[0] - rangeUs[0] <= farUs && rangeUs[1] - mostUs[1] <= farUs) return undefined;
@@ -110,7 +110,7 @@ async function* readTimes(
   }
 }
 
-/** Converts like the column's values, see parquet/encodings.ts. */
+/** Converts like the column's values; see parquet/encodings.ts. */
 function toMicros(value: bigint, kind: NumberKind): number {
   if (kind === "nanos") return Number(value / 1000n);
   return Number(value) * (kind === "seconds" ? 1e6 : kind === "millis" ? 1e3 : 1);
@@ -140,9 +140,9 @@ class Histogram {
   }
 }
 
-/** Narrows an interval down to the time of the row at a given share of all rows in time order. */
+/** Narrows an interval down to the time of the row that is at a given share of all rows in time order. */
 class QuantileSearch {
-  /** The start of the interval; in the end the time of the row. */
+  /** Start of the interval; at the end, the time of the row. */
   timeUs = MIN_TIME_US;
   /** Number of rows before the interval, in it, and in total. */
   #numBefore = 0;
@@ -151,7 +151,7 @@ class QuantileSearch {
 
   constructor(readonly share: number) {}
 
-  /** Makes the bin that contains the row the next interval. @param histogram Covers the current interval. */
+  /** Continues with the bin that contains the row. @param histogram Covers the current interval. */
   narrow({ bins, binUs }: Histogram): void {
     if (Number.isNaN(this.#numRows)) this.#numRows = bins.reduce((sum, count) => sum + count, 0);
     const rank = Math.min(Math.floor(this.share * this.#numRows), this.#numRows - 1);

@@ -2,8 +2,8 @@
  * A measurement campaign in a synthetic Internet, as arrays of numbers from which rows are made. Threads
  * share the arrays, and a row takes little memory and time.
  *
- * A pair of a probe and a destination takes 56 bytes. There are about sqrt(rows x probes) / 2 pairs, and at
- * most one per pair of hosts; nothing else grows with the number of rows.
+ * A pair of a probe and a destination takes 56 bytes. There are about sqrt(rows x probes) / 2 pairs, at most
+ * one for each two hosts; nothing else grows with the number of rows.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { encodeRowGroup, type OptionalColumn, ROW_GROUP_ROWS } from "../measurem
 import { latencyAt } from "./latency_model.ts";
 import { pathsOf, type World, type WorldHost } from "./world.ts";
 
-/** Plain data, which can be posted to another thread; the large arrays are in shared memory. */
+/** Plain data that can be posted to another thread. The large arrays are in shared memory. */
 export interface Campaign {
   seed: number;
   numRows: number;
@@ -28,7 +28,7 @@ export interface Campaign {
     /** Host indexes. */
     src: Int32Array;
     dst: Int32Array;
-    /** When the route changes, seconds since 1970; Infinity for never. */
+    /** Seconds since 1970 at which the route changes; Infinity for never. */
     changeTimeS: Float64Array;
     /** The path's parameters before the change (`PathNumbers` of latency_model.ts). */
     baseMs: Float64Array;
@@ -70,13 +70,13 @@ function makePairs(world: World, numRows: number): Campaign["pairs"] {
   return pairs;
 }
 
-/** The weight of a destination in the probe's own region, set so that the median RTT is about 50 ms. */
+/** Weight of destinations in the probe's own region, chosen so that the median RTT is about 50 ms. */
 const SAME_REGION_WEIGHT = 6;
 
 /**
  * Chooses the destinations of every probe.
  *
- * @param numRows The more rows there are, the more destinations a probe has.
+ * @param numRows The more rows, the more destinations per probe.
  * @returns The host indexes of the probe and the destination for each position of a round, in shared memory.
  */
 function makeSchedule(world: World, numRows: number): { src: Int32Array; dst: Int32Array } {
@@ -105,7 +105,7 @@ function makeSchedule(world: World, numRows: number): { src: Int32Array; dst: In
   return schedule;
 }
 
-/** The destinations of an IP version: ascending host indexes, and their regions. */
+/** The destinations of an IP version: host indexes, ascending, and their regions. */
 function candidatesOf({ hosts, systems }: World, ipVersion: 4 | 6): { hosts: number[]; regions: string[] } {
   const indexes = hosts.flatMap((host, index) =>
     host.role === "destination" && host.ipVersion === ipVersion ? [index] : []
@@ -134,7 +134,7 @@ function chooseDestinations(
 
 const PACKETS = 3; // per measurement, as in RIPE Atlas
 
-/** Rows as one array per column, of which only the first `numRows` values are valid. */
+/** Rows as one array per column, in which only the first `numRows` values are valid. */
 export interface SynthRows {
   numRows: number;
   src: Int32Array;
@@ -150,7 +150,7 @@ export interface SynthRows {
 
 const WORKER = new URL("./row_group_worker.ts", import.meta.url);
 const PACKET_BYTES = 64;
-/** An upper bound of IP versions and of packets per measurement. */
+/** IP versions and packets per measurement are below this. */
 const SMALL_INTEGERS_END = 8;
 export const SYNTH_COLUMNS: readonly OptionalColumn[] = ["msmId", "prbId", "sizeBytes", "packetErrorCount"];
 
@@ -160,10 +160,10 @@ export interface MadeRowGroup {
 }
 
 /**
- * Makes all row groups of a campaign. Memory contains two groups per worker, about 3 MB each.
+ * Makes all row groups of a campaign. Memory holds two groups per worker, about 3 MB each.
  *
  * @param options `numThreads`: with 1 everything runs in this thread; more are workers, and this thread only
- *   takes their results. `signal`: ends the work when aborted.
+ *   takes their results. `signal`: stops the work when aborted.
  */
 export async function* makeRowGroups(
   campaign: Campaign,
@@ -185,7 +185,7 @@ export async function* makeRowGroups(
   }
 }
 
-/** Makes rows of a campaign, and row groups. Row i depends only on i, so any thread can make any rows. */
+/** Makes rows and row groups of a campaign. Row i depends only on i, so any thread can make any rows. */
 export class RowMaker {
   readonly #random: RandomStream;
   readonly #rows: SynthRows = {
@@ -197,7 +197,7 @@ export class RowMaker {
     rttMs: new Float64Array(ROW_GROUP_ROWS),
     packetErrorCount: new Int32Array(ROW_GROUP_ROWS),
   };
-  // Host parameters in separate arrays, because rows read them in random order.
+  // Host parameters in separate arrays, because rows access them in random order.
   readonly #longitude: Float64Array;
   readonly #diurnalMs: Float64Array;
   readonly #version: Int32Array;
@@ -217,7 +217,7 @@ export class RowMaker {
     this.#dst = new IntegerDictionary(hosts.length);
   }
 
-  /** Rows `first` to `end - 1`, at most {@link ROW_GROUP_ROWS}, by time. The next call overwrites them. */
+  /** Rows `first` to `end - 1`, at most {@link ROW_GROUP_ROWS}, by time. Overwritten by the next call. */
   rows(first: number, end: number): SynthRows {
     const { numRows, startTimeS, endTimeS, pairs } = this.campaign;
     const rows = this.#rows;
@@ -264,7 +264,7 @@ export class RowMaker {
     const { numRows, eventTimeUs, rttMs } = rows;
     let numFailed = 0;
     for (let i = 0; i < numRows; i++) if (rttMs[i] === FAILED_RTT_MS) numFailed++;
-    // Addresses and ids identify the same hosts, so both columns have the same indexes.
+    // Addresses and ids identify the same hosts, so both columns share their indexes.
     const src = this.#src.index(rows.src, numRows);
     const dst = this.#dst.index(rows.dst, numRows);
     const group = encodeRowGroup({
@@ -283,7 +283,7 @@ export class RowMaker {
   }
 }
 
-/** Numbers the distinct values of a small-integer column in order of appearance. */
+/** Numbers the distinct values of a column of small integers in order of appearance. */
 class IntegerDictionary {
   readonly #indexOf: Int32Array;
   readonly #indexes = new Int32Array(ROW_GROUP_ROWS);

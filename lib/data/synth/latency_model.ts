@@ -62,7 +62,7 @@ export const hostLatencySchema = pointSchema.extend({
 interface RouteLaw {
   /** Ratio of the route's length to the great circles, at least 1. */
   stretch: number;
-  /** Where traffic is exchanged; undefined if on the direct way. */
+  /** Where traffic is exchanged; undefined for a direct route. */
   hub: GeoPoint | undefined;
   /** The route's part of the median jitter, as a fraction of the propagation delay. */
   jitterFraction: number;
@@ -80,7 +80,7 @@ export class LatencyModel {
    */
   constructor(readonly pFailed: number, readonly offsetMs: number, readonly jitterMs: number) {}
 
-  /** P(RTT <= rttMs), given that there is a reply. */
+  /** P(RTT <= rttMs), given a reply. */
   cdf(rttMs: number): number {
     const y = rttMs - this.offsetMs;
     if (y <= 0) return 0;
@@ -89,8 +89,8 @@ export class LatencyModel {
   }
 
   /**
-   * P(lowMs <= RTT < highMs), given that there is a reply. It is precise even far out in the tail, unlike the
-   * difference between two values of {@link cdf}: there only the Lomax term contributes.
+   * P(lowMs <= RTT < highMs), given a reply. Unlike the difference between two values of {@link cdf}, it is
+   * precise even far out in the tail, where only the Lomax term contributes.
    *
    * @param highMs Infinity for no upper bound.
    */
@@ -103,11 +103,7 @@ export class LatencyModel {
     return (1 - LATENCY_CONSTANTS.tailWeight) * common + LATENCY_CONSTANTS.tailWeight * tail;
   }
 
-  /**
-   * The q-quantile of the RTT in milliseconds, given that there is a reply.
-   *
-   * @param q In [0, 1).
-   */
+  /** The q-quantile of the RTT in milliseconds, given a reply. @param q In [0, 1). */
   quantile(q: number): number {
     if (q <= 0) return this.offsetMs;
     let low = 0;
@@ -124,7 +120,7 @@ export class LatencyModel {
     return this.offsetMs + high;
   }
 
-  /** Draws a measurement: its RTT in milliseconds, or undefined for no reply. */
+  /** Draws the RTT of a measurement in milliseconds; undefined for no reply. */
   sample(random: RandomStream): number | undefined {
     if (random.float64() < this.pFailed) return undefined;
     if (random.float64() >= LATENCY_CONSTANTS.tailWeight) {
@@ -139,7 +135,7 @@ export class LatencyModel {
     return Math.log(y / this.jitterMs) / LATENCY_CONSTANTS.jitterSigma;
   }
 
-  /** The probability that the tail's jitter exceeds y. */
+  /** The probability that the jitter of the tail exceeds y. */
   #tailSurvival(y: number): number {
     return (1 + y / this.#tailScaleMs()) ** -LATENCY_CONSTANTS.tailShape;
   }
@@ -206,7 +202,7 @@ function greatCircleKm(a: GeoPoint, b: GeoPoint): number {
 
 /**
  * The standard normal distribution function, with an absolute error below 1e-15: Hart's rational
- * approximation as given by West, "Better approximations to cumulative normal functions", Wilmott 2005.
+ * approximation as in West, "Better approximations to cumulative normal functions", Wilmott 2005.
  */
 function normalCdf(x: number): number {
   const size = Math.abs(x);

@@ -1,5 +1,5 @@
 /**
- * A worker thread of `synth`, which makes row groups of a campaign by their index in the file.
+ * Worker thread of `synth` that makes row groups of a campaign by their index in the file.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Makes a synthetic Internet and simulates measurements in it: writes the Parquet file and its truth.
+ * Makes a synthetic Internet, simulates measurements in it, and writes the Parquet file and its truth.
  *
  * @module
  */
@@ -11,20 +11,20 @@ import { makeWorld, type WorldOptions } from "./world.ts";
 
 const DAY_S = 86_400;
 
-/** Start of the measurements: 2025-06-24T00:00:00Z, like the reference data set, in s since 1970. */
+/** Start of the measurements in s since 1970: 2025-06-24T00:00:00Z, like the reference data set. */
 const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
 
 /** Options of {@link synthesize}. */
 export interface SynthOptions extends Omit<WorldOptions, "startTimeS" | "endTimeS"> {
   /** Number of measurements. */
   rows: number;
-  /** Length of the campaign. */
+  /** Length of the campaign in days. */
   days: number;
-  /** Number of threads (1); the bytes do not depend on it. */
+  /** Number of threads, 1 by default. The bytes do not depend on it. */
   workers?: number;
-  /** Ends the work when aborted. */
+  /** Stops the work when aborted. */
   signal?: AbortSignal;
-  /** Called now and then with the number of rows written. */
+  /** Called from time to time with the number of rows written. */
   onProgress?: (rows: number) => void;
 }
 
@@ -32,7 +32,7 @@ export interface SynthOptions extends Omit<WorldOptions, "startTimeS" | "endTime
  * Writes `output` (measurements Parquet) and its truth next to it.
  *
  * @returns The number of rows, and how many of them have no reply.
- * @throws {UserError} If there are too few hosts for both IP versions, or if a file cannot be written.
+ * @throws {UserError} If there are too few hosts for both IP versions, or a file cannot be written.
  */
 export async function synthesize(
   output: string,

@@ -2,7 +2,7 @@
  * The truth of a synthetic Internet, in `F.truth.json` next to `F.parquet`: the exact distribution of the RTT
  * between any two of its hosts at any time.
  *
- * The file contains every number and the formulas of the latency model (as in `latency_model.ts`), so that an
+ * The file contains every number and formula of the latency model (`latency_model.ts`), so that an
  * independent program can compute the same.
  *
  * @module
@@ -57,13 +57,13 @@ export class SyntheticTruth {
     }
   }
 
-  /** Writes the truth file, atomically. */
+  /** Writes the truth file atomically. */
   save(path: string): void {
     const head = { format: FORMAT, formulas: FORMULAS, latencyConstants: LATENCY_CONSTANTS };
     writeFileAtomic(path, JSON.stringify({ ...head, ...this.world }) + "\n");
   }
 
-  /** Whether the address belongs to a host of this world. */
+  /** Whether an address belongs to a host of this world. */
   has(address: string): boolean {
     return this.#hosts.has(address);
   }
@@ -91,14 +91,14 @@ export class SyntheticTruth {
   }
 }
 
-/** The truth file's path: `F.truth.json` for `F.parquet`. */
+/** Path of the truth file: `F.truth.json` for `F.parquet`. */
 export function truthPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".truth.json");
 }
 
 /**
- * P(code | a reply came) = P(low <= RTT < high) with the code's bounds. The mean of -log2 P over the
- * generator's draws is the conditional entropy, the smallest loss that any model can reach.
+ * P(code | reply) = P(low <= RTT < high) with the code's bounds. The mean of -log2 P over the generator's
+ * draws is the conditional entropy, the smallest loss that any model can reach.
  */
 export function codeProbability(model: LatencyModel, code: number): number {
   const { lowMs, highMs } = rttCodeBounds(code);

@@ -29,7 +29,7 @@ export interface WorldOptions {
   probes: number;
   /** Number of destinations. */
   destinations: number;
-  /** The share of probes (and thus of rows) and destinations that have IPv6 addresses, 0 to 1. */
+  /** Share of probes (and thus of rows) and of destinations that have IPv6 addresses, 0 to 1. */
   ipv6Share: number;
   /** Start of the measurements, seconds since 1970. */
   startTimeS: number;
@@ -106,7 +106,7 @@ const HUB = true;
 
 /**
  * The metropolitan areas of hosts: region, coordinates rounded to 0.1 degrees, relative number of hosts
- * (ASSUMPTION, after the public map of RIPE Atlas probes and anchors, which are mostly in Europe), and
+ * (ASSUMPTION, based on the public map of RIPE Atlas probes and anchors, which are mostly in Europe), and
  * whether networks without a nearer exchange point exchange traffic here.
  */
 const CITIES = ([
@@ -183,7 +183,7 @@ const CITIES = ([
 );
 type City = typeof CITIES[number];
 
-/** First octets (IPv4; a pair is a range) and first 16 bits (IPv6) per region, after IANA's allocations. */
+/** First octets (IPv4; a pair is a range) and first 16 bits (IPv6) per region, by IANA's allocations. */
 const BLOCKS: Record<
   Region,
   { octets: (number | [first: number, last: number])[]; groups: [number, number] }
@@ -198,7 +198,7 @@ const BLOCKS: Record<
 const FIRST_ASN = 64512; // private use (RFC 6996)
 const MAX_POPS = 6;
 
-/** An autonomous system with the locations of its hosts. */
+/** An autonomous system and the locations of its hosts. */
 interface PlacedSystem extends WorldSystem {
   pops: City[];
   /** The first bytes of its IPv4 addresses. */
@@ -270,7 +270,7 @@ function pickWeighted(cities: readonly City[], random: RandomStream): City {
 
 const SUBNETS_PER_POP = 16; // so that a point of presence is a /20
 const USED_SUBNETS = 4; // subnets with hosts, so that hosts have neighbours
-/** ASSUMPTION: kinds of access: cumulative share of subnets, median delay, queue at the busiest hour. */
+/** ASSUMPTION: kinds of access, with cumulative share of subnets, median delay, queue at the busiest hour. */
 const ACCESS = [
   { upTo: 0.45, medianMs: 1.5, diurnalMs: 0.3 },
   { upTo: 0.45 + 0.35, medianMs: 7, diurnalMs: 4 },
@@ -338,7 +338,7 @@ function makeAddress(
   return bytes;
 }
 
-/** The common properties of the hosts in one /24 or /48. */
+/** Draws the properties that the hosts of a /24 or /48 have in common. */
 function makeSubnet(
   { pops }: PlacedSystem,
   index: [number, number, number],
@@ -371,7 +371,7 @@ function makeSubnet(
   };
 }
 
-/** A host of a subnet, with its own delays and, for a few destinations, a filter that drops most packets. */
+/** Draws a host of a subnet: its own delays and, for a few destinations, a filter that drops most packets. */
 function vary(subnet: HostLatency, role: WorldHost["role"], random: RandomStream): HostLatency {
   const isFiltered = role === "destination" && random.float64() < 0.03;
   return {
@@ -384,7 +384,7 @@ function vary(subnet: HostLatency, role: WorldHost["role"], random: RandomStream
 
 const HUBS = CITIES.filter(({ isHub }) => isHub);
 
-/** Makes the world of a seed. The same options make the same world. */
+/** Makes a world from a seed. The same options make the same world. */
 export function makeWorld(options: WorldOptions): World {
   const hubs = HUBS.map(({ name, latitude, longitude }) => ({ name, latitude, longitude }));
   const systems = makeSystems(options.seed, options.probes + options.destinations);
@@ -416,13 +416,13 @@ function makeRoute(
   return { ...route, changeTimeS, changedStretch: drawStretch(), changedHub: drawHub() };
 }
 
-/** A hub without a long detour for the systems' home cities. For their other cities there may be a detour. */
+/** Chooses a hub without a long detour between the systems' home cities. Other cities may need a detour. */
 function chooseHub(a: PlacedSystem, b: PlacedSystem, random: RandomStream): number {
   const near = [...HUBS.keys()].filter((index) => [a.region, b.region].includes(HUBS[index].region));
   return near.length > 0 ? near[random.below(near.length)] : random.below(HUBS.length);
 }
 
-/** The paths of a pair of hosts before and after its route's change. */
+/** The paths of a pair of hosts before and after its route changes. */
 export interface PairPaths {
   before: PathNumbers;
   after: PathNumbers;

@@ -1,5 +1,5 @@
 /**
- * The form of drawn contexts in the vocabulary of a model.
+ * Converts drawn contexts to the vocabulary of a model.
  *
  * Vocabulary v2 writes a context unchanged. In v1 each of its measurements is a separate context that does
  * not see the earlier ones: the model learns the same measurements, with the same times and field orders.
@@ -17,7 +17,7 @@ import { RTT_START, TokenWriter } from "./vocab_v2.ts";
 import { type Context, MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
 
 export interface ContextForm {
-  /** Tokens of the longest measurement: IPv6 with an absolute time. */
+  /** Number of tokens of the longest measurement: IPv6 with an absolute time. */
   readonly maxMeasurementTokens: number;
   /** Divides a drawn context into at least one context. */
   divide(drawn: Context): Context[];

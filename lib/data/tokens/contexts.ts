@@ -2,8 +2,8 @@
  * Draws contexts from probe rows. A context is the unit of training: attention stays within it.
  *
  * A context is a sample of a row's measurements over a random time window, such that every time scale from
- * seconds to weeks is equally frequent. Some contexts have all their times, some have part of them, some have
- * none, so that the model can be queried with and without a time.
+ * seconds to weeks is equally frequent. Some contexts have all their times, some have a part of them, and
+ * some have none, so that the model can be queried with and without a time.
  *
  * @module
  */
@@ -29,11 +29,11 @@ export interface SamplingConfig {
   measurementsPerContext: number;
   /** Maximum number of contexts per row and epoch, however long the row; 1..1024. */
   maxContextsPerRow: number;
-  /** Shares of contexts with all times, some times and no times, which add up to 1. */
+  /** Shares of contexts with all, some and no times, which add up to 1. */
   timestampModes: { full: number; partial: number; none: number };
   /**
-   * Share of contexts with few destinations, among rows that do not fit completely, so that more of the
-   * measurements are of the same pair. Half of these contexts have one destination, a quarter two, and so on.
+   * Share of contexts with few destinations, among rows that do not fit completely. They contain more of the
+   * measurements of a pair. Half of them have one destination, a quarter two, and so on.
    */
   fewDestinationsShare: number;
   /**
@@ -46,7 +46,7 @@ export interface SamplingConfig {
   queryOrderShare: number;
   /** Share of contexts with an unknown source: random bytes replace the end of each source address. */
   unknownSourceShare: number;
-  /** Share of contexts whose history features come only from older RTTs of each pair. */
+  /** Share of contexts whose history features only come from older RTTs of each pair. */
   staleHistoryShare: number;
 }
 
@@ -71,16 +71,16 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
 
 export const DEFAULT_SAMPLING: SamplingConfig = samplingSchema.parse({});
 
-/** The sampling for validation: sources keep their own addresses, whatever the training settings. */
+/** The sampling for validation. Sources keep their own addresses, whatever the training settings. */
 export function heldOutSampling(sampling: SamplingConfig = DEFAULT_SAMPLING): SamplingConfig {
   return { ...sampling, unknownSourceShare: 0 };
 }
 
-/** Tokens of the shortest measurement: IPv4, failed, without a time. */
+/** Number of tokens of the shortest measurement: IPv4, failed, without a time. */
 export const MIN_MEASUREMENT_TOKENS = 12;
-/** Tokens of the longest measurement: IPv6 with an absolute time. */
+/** Number of tokens of the longest measurement: IPv6 with an absolute time. */
 export const MAX_MEASUREMENT_TOKENS = 47;
-/** In a partially timed context, the share of measurements without a time is uniform between these. */
+/** The share of measurements without a time in a partially timed context is uniform between these. */
 const MIN_UNTIMED_SHARE = 0.1;
 const MAX_UNTIMED_SHARE = 0.9;
 /** The largest log2 of the number of unknown RTTs. */
@@ -93,11 +93,11 @@ export interface ContextMeasurement extends TokenMeasurement {
   order: readonly Field[];
   /** The RTT of `rttCode` in milliseconds; null for no reply. */
   rttMs: number | null;
-  /** The history features from earlier RTTs of its pair in the row. */
+  /** Features of earlier RTTs of its pair in the row. */
   rttHistory: RttHistory | undefined;
 }
 
-/** Measurements in writing order. */
+/** Measurements in the order they are written. */
 export interface Context {
   mode: TimestampMode;
   measurements: ContextMeasurement[];
@@ -110,7 +110,7 @@ export function numContextsOfRow(numMeasurements: number, config: SamplingConfig
 }
 
 /**
- * Draws one context.
+ * Draws a context.
  *
  * @param row A row with at least one measurement.
  * @param maxTokens Maximum length in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
@@ -157,13 +157,13 @@ export function cutContext(context: Context, numFirst: number): [Context, Contex
   return [part(context.measurements.slice(0, numFirst)), part(context.measurements.slice(numFirst))];
 }
 
-// A drawn measurement is represented by a key: 2 * its index in the row, + 1 if it has its time. Keys sort by
-// time, and one array of small integers represents a draw.
+// A key represents a drawn measurement: 2 * its index in the row, + 1 if it has its time. Keys sort by time,
+// and one array of small integers represents a draw.
 const toKey = (index: number, isTimed: boolean) => 2 * index + (isTimed ? 1 : 0);
 const indexOfKey = (key: number) => key >> 1;
 const isTimedKey = (key: number) => (key & 1) === 1;
 
-/** True with the probability of a share. A share of 0 consumes no random number. */
+/** Draws whether an event with the given probability happens. A share of 0 consumes no random number. */
 function isDrawn(share: number, random: RandomStream): boolean {
   return share > 0 && random.float64() < share;
 }
@@ -172,7 +172,7 @@ function drawTimed(timedShare: number, random: RandomStream): boolean {
   return timedShare === 1 || isDrawn(timedShare, random);
 }
 
-/** All measurements of the row, if they fit. */
+/** Takes all measurements of the row if they fit. */
 function drawWhole(
   row: PreparedRow,
   maxTokens: number,
@@ -187,8 +187,8 @@ function drawWhole(
 }
 
 /**
- * The measurements from which to take a window: all, or with probability `fewDestinationsShare` those of a
- * few destinations. The first destination is that of a uniformly drawn measurement; more are added with
+ * Draws the measurements from which to take a window: all, or with probability `fewDestinationsShare` those
+ * of a few destinations. The first destination is that of a uniformly drawn measurement; more are added with
  * probability 1/2 each.
  *
  * @returns Indexes in time order; undefined for all.
@@ -207,14 +207,14 @@ function drawCandidates(
   return Int32Array.from(dstIndex.keys()).filter((index) => isChosen[dstIndex[index]] === 1);
 }
 
-/** floor(exp(u)) with u uniform in [0, ln n): an integer from 1 to n, every scale equally likely. */
+/** floor(exp(u)) with u uniform in [0, ln n): an integer from 1 to n, with every scale equally likely. */
 function logUniform(n: number, random: RandomStream): number {
   return Math.min(Math.floor(Math.exp(random.float64() * Math.log(n))), n);
 }
 
 /**
- * As many measurements of a random window as fit. The window's size is log-uniform, its position uniform, and
- * the sample uniform without replacement; or, if dense, the newest measurements up to a uniformly drawn one.
+ * Draws as many measurements of a random window as fit. The window's size is log-uniform, its position
+ * uniform, and the sample uniform without replacement; if dense, the newest up to a uniform one are drawn.
  *
  * @param candidates Indexes of the measurements to choose from, in time order; undefined for all.
  * @returns Keys in time order.
@@ -287,12 +287,12 @@ function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
   return numTokens;
 }
 
-/** How many of a pair's newest RTTs are unknown: in a share of contexts 1 to 127, log-uniform. */
+/** Draws how many of a pair's newest RTTs are unknown: in a share of contexts 1 to 127, log-uniform. */
 function drawUnknown(share: number, random: RandomStream): number {
   return isDrawn(share, random) ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
 }
 
-/** The history features of a measurement's pair. @param numUnknown How many newest RTTs to leave out. */
+/** History features of a measurement's pair. @param numUnknown Number of newest RTTs to omit. */
 function historyOf(row: PreparedRow, key: number, numUnknown: number): RttHistory | undefined {
   const index = indexOfKey(key);
   let earlier = row.previous[index];
@@ -306,7 +306,7 @@ function historyOf(row: PreparedRow, key: number, numUnknown: number): RttHistor
   return rttHistoryOf(HISTORY_CODES, count, ageS);
 }
 
-/** Overwritten by each call of {@link historyOf}; there are millions of calls. */
+/** Overwritten by each of the millions of calls of {@link historyOf}. */
 const HISTORY_CODES = new Uint16Array(NUM_HISTORY_RTTS);
 
 function drawMode(random: RandomStream, config: SamplingConfig): TimestampMode {
@@ -321,7 +321,7 @@ function drawTimedShare(mode: TimestampMode, random: RandomStream): number {
   return 1 - (MIN_UNTIMED_SHARE + random.float64() * (MAX_UNTIMED_SHARE - MIN_UNTIMED_SHARE));
 }
 
-/** The writing order: timed measurements by time, the others shuffled, every interleaving equally likely. */
+/** Draws the writing order: timed ones by time, the others shuffled, every interleaving equally likely. */
 function arrange(keys: Int32Array, random: RandomStream): Int32Array {
   let numTimed = 0;
   for (let i = 0; i < keys.length; i++) if (isTimedKey(keys[i])) numTimed++;
@@ -345,8 +345,8 @@ function arrange(keys: Int32Array, random: RandomStream): Int32Array {
 }
 
 /**
- * A row's source addresses, or with probability `unknownShare` random ones that keep a uniformly drawn number
- * of leading bytes, from none to all but one.
+ * Returns a row's source addresses, or with probability `unknownShare` random ones that keep a uniformly
+ * drawn number of leading bytes, from none to all but one.
  */
 function drawSources(sources: Uint8Array[], unknownShare: number, random: RandomStream): Uint8Array[] {
   if (!isDrawn(unknownShare, random)) return sources;

@@ -1,5 +1,5 @@
 /**
- * The fields of a measurement in its tokens, for both vocabularies.
+ * The fields of measurements as tokens, for both vocabularies.
  *
  * @module
  */

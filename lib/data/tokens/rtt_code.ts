@@ -17,13 +17,13 @@ const MIN_NORMAL_MANTISSA = 1024;
 const MAX_EXPONENT = 31;
 const US_PER_MS = 1000;
 
-/** The end of the codes' range in milliseconds, 2^42 µs (51 days). Longer RTTs share the last code. */
+/** The end of the range of codes in milliseconds, 2^42 µs (51 days). Longer RTTs have the last code. */
 export const END_RTT_MS: number = (MAX_MANTISSA + 1) * 2 ** MAX_EXPONENT / US_PER_MS;
 
 /**
- * The code of an RTT.
+ * Encodes an RTT.
  *
- * @param rttMs Milliseconds, 0 or more. RTTs below 1 µs have the code of 1 µs, RTTs from 2^42 µs (51 days) on
+ * @param rttMs Milliseconds, 0 or more. RTTs below 1 µs have the code of 1 µs, RTTs from 2^42 µs (51 days)
  *   the last code.
  * @returns A canonical code, 1..65535.
  * @throws {RangeError} If the RTT is negative or not finite.
@@ -42,10 +42,10 @@ export function encodeRttCode(rttMs: number): number {
 }
 
 /**
- * The RTT of a code: the middle of its bucket, or for e = 0 its lower end, m µs.
+ * Decodes an RTT code to the middle of its bucket, or for e = 0 to its lower end, m µs.
  *
  * @param code A canonical code.
- * @returns Milliseconds, whose code is the same.
+ * @returns Milliseconds, which have the same code.
  * @throws {RangeError} If the code is not canonical.
  */
 export function decodeRttCode(code: number): number {
@@ -55,10 +55,10 @@ export function decodeRttCode(code: number): number {
 }
 
 /**
- * The range of RTTs with a code.
+ * The range of RTTs that have a code.
  *
  * @param code A canonical code.
- * @returns Milliseconds; `lowMs` is inclusive, `highMs` exclusive. Code 1 starts at 0, the last ends at
+ * @returns Milliseconds; `lowMs` is inclusive, `highMs` exclusive. Code 1 starts at 0, the last code ends at
  *   infinity.
  * @throws {RangeError} If the code is not canonical.
  */

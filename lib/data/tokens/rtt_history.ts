@@ -5,9 +5,9 @@
  * @module
  */
 
-/** The maximum number of a pair's newest RTTs to use. */
+/** Maximum number of a pair's newest RTTs that are used. */
 export const NUM_HISTORY_RTTS = 9;
-/** The typical value is the median of this many newest RTTs; better than 3, 9 or 20 on real pairs. */
+/** The typical value is the median of this many newest RTTs: better than 3, 9 or 20 on real pairs. */
 const NUM_TYPICAL = 5;
 
 const NUM_COUNTS = 4;
@@ -33,7 +33,7 @@ const SORTED_CODES = new Uint16Array(NUM_HISTORY_RTTS);
  * @param codes RTT codes, newest first.
  * @param count Number of `codes`; codes after the first {@link NUM_HISTORY_RTTS} are ignored.
  * @param ageS Seconds between the newest RTT and the one to predict; null if unknown.
- * @returns Undefined without RTTs.
+ * @returns Undefined if there are no RTTs.
  */
 export function rttHistoryOf(
   codes: ArrayLike<number>,
@@ -51,7 +51,7 @@ export function rttHistoryOf(
     sorted[at] = code;
     if (size <= NUM_TYPICAL) typicalCode = sorted[(size - 1) >> 1];
   }
-  // The interquartile range in codes, which are steps of at most 0.1 %.
+  // The interquartile range in codes, that is, in steps of at most 0.1 %.
   const width = sorted[Math.floor((3 * size - 1) / 4)] - sorted[Math.floor(size / 4)];
   const spread = Math.min(NUM_WIDTHS - 1, Math.ceil(Math.log2(1 + Math.max(0, width))));
   const age = ageS === null ? 0 : Math.min(NUM_AGES - 1, 1 + Math.floor(Math.log2(1 + Math.max(0, ageS))));

@@ -1,7 +1,7 @@
 /**
- * The earlier measurements of a source, and which of them are the context of its next measurement. `eval`
- * uses this rule. `score` starts its contexts with it and then extends them, see {@link
- * SourceHistory.growingContextOf}.
+ * The earlier measurements of a source, and which of them form the context of its next measurement. `eval`
+ * uses this rule; `score` starts its contexts with it and then extends them (see {@link
+ * SourceHistory.growingContextOf}).
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { prefixLengths, type TokenMeasurement } from "./vocab_v2.ts";
  * by the context size loses measurements that a context could contain.
  */
 const MAX_KEPT = 65_536;
-/** Dropped measurements stay in the list of all until they outnumber the kept ones by this number. */
+/** Dropped measurements stay in the list of all until they outnumber the kept ones by this many. */
 const MAX_EXCESS_DROPPED = 256;
 
 interface Kept {
@@ -24,24 +24,24 @@ interface Kept {
   isDropped: boolean;
 }
 
-/** The history of one source. Measurements are added in time order. */
+/** The history of one source. Measurements must be added in time order. */
 export class SourceHistory {
   /** Oldest first, including some dropped ones. */
   #all: Kept[] = [];
   readonly #byPair = new Map<string, Kept[]>();
   /**
-   * The last context that {@link growingContextOf} returned for each pair, as long as a measurement of the
-   * pair is kept.
+   * The last context that {@link growingContextOf} returned for each pair, while a measurement of the pair is
+   * kept.
    */
   readonly #runs = new Map<string, { context: TokenMeasurement[]; endOrder: number }>();
   #numKept = 0;
   #numAdded = 0;
-  /** Measurements with the newest time, which do not count as earlier than each other. */
+  /** Measurements with the newest time, none of which counts as earlier than the others. */
   #waiting: Kept[] = [];
 
   /**
    * @param maxContext Maximum number of measurements in a context.
-   * @param sequenceLength Tokens in the model's sequence, for {@link growingContextOf}.
+   * @param sequenceLength Number of tokens in the model's sequence, for {@link growingContextOf}.
    */
   constructor(
     readonly maxContext: number,
@@ -70,7 +70,7 @@ export class SourceHistory {
   }
 
   /**
-   * The context of a measurement: the newest older ones of the same pair and, if these are fewer than
+   * The context of a measurement: the newest older ones of the same pair and, if there are fewer than
    * `limit`, the newest others.
    *
    * @param timeUs The measurement's time, not before that of any added measurement.
@@ -87,9 +87,9 @@ export class SourceHistory {
   }
 
   /**
-   * The context of a measurement that is added next: the pair's last context and its measurements since, so
-   * that a model reads both contexts in one pass. If it would exceed `maxContext` or the model's sequence, it
-   * starts over with the newest of {@link contextOf} that fill at most half of either.
+   * The context of the measurement that is added next: the pair's last context and its measurements since
+   * then, so that a model reads both contexts in one pass. If it would exceed `maxContext` or the model's
+   * sequence, it starts over with the newest of {@link contextOf} that fill at most half of either.
    *
    * @returns At most `maxContext` measurements, oldest first.
    */

@@ -1,5 +1,5 @@
 /**
- * The names of tokens, and the reading steps shared by both vocabularies.
+ * The names of tokens, and reading steps shared by both vocabularies.
  *
  * @module
  */
@@ -7,7 +7,6 @@ import { UserError } from "../../base/errors.ts";
 
 /** A token stream that violates the grammar of its vocabulary. */
 export class TokenError extends UserError {
-  /** The prefix of the message in logs and stack traces. */
   override name = "TokenError";
 
   /**
@@ -21,7 +20,7 @@ export class TokenError extends UserError {
 }
 
 /**
- * The name of a token: the role's name or, for example, `byte 17`.
+ * Names a token by its role or, for example, as `byte 17`.
  *
  * @param roleNames The vocabulary's roles, tokens 0, 1, …, of which MeasurementStart is the first; 256 bytes
  *   follow.
@@ -37,7 +36,7 @@ export class TokenCursor {
   /** @param roleNames See {@link nameOfToken}. */
   constructor(readonly tokens: Uint16Array, readonly roleNames: readonly string[]) {}
 
-  /** Reads the token that begins a measurement. @throws {TokenError} If the next token is a different one. */
+  /** Reads the token that begins a measurement. @throws {TokenError} If the next token is another one. */
   readStart(): void {
     if (this.tokens[this.at] !== 0) throw this.unexpected(this.roleNames[0]);
     this.at++;
@@ -46,7 +45,7 @@ export class TokenCursor {
   /** Reads a byte. @throws {TokenError} If the next token is not a byte. */
   readByte(): number {
     const byte = this.tokens[this.at] - this.roleNames.length;
-    // An index past the end gives NaN, which fails the comparison too.
+    // An index past the end yields NaN, which fails the comparison too.
     if (!(byte >= 0 && byte < 256)) throw this.unexpected("a byte");
     this.at++;
     return byte;

@@ -61,7 +61,7 @@ export const ROLE_NAMES: readonly string[] = [
 
 export type Block = "source" | "destination" | "rtt" | "size" | "errorCount" | "time" | "msmId";
 
-/** The seven blocks, each exactly once per measurement. */
+/** The seven blocks. Each occurs exactly once per measurement. */
 export const BLOCKS: readonly Block[] = [
   "source",
   "destination",
@@ -109,7 +109,7 @@ export interface WholeMeasurement {
   msmId: number;
 }
 
-/** The name of a token: the role's name or, for example, `byte 17`. */
+/** Names a token by its role or, for example, as `byte 17`. */
 export function tokenName(token: number): string {
   return nameOfToken(ROLE_NAMES, token);
 }
@@ -122,7 +122,7 @@ function measurementLength({ source, destination }: WholeMeasurement): number {
   return TOKENS_BESIDE_ADDRESSES + source.length + destination.length;
 }
 
-/** The content of a measurement in probe rows. */
+/** The part of a measurement that probe rows contain. */
 export type FieldMeasurement = Pick<WholeMeasurement, "source" | "destination" | "rttMs"> & {
   /** Whole seconds since 1970; null for a measurement without a time. */
   timeS: number | null;
@@ -201,14 +201,14 @@ export const FLOAT64_RTT: RttEncoding = {
   },
 };
 
-/** The RTT in whole microseconds, with an error of at most 0.5 µs. */
+/** The RTT in whole microseconds, off by at most 0.5 µs. */
 export const FIXED_RTT: RttEncoding = {
   name: "fixed",
   maxRttMs: MAX_US / US_PER_MS,
   ...inMicroseconds(MAX_US / US_PER_MS, MAX_US),
 };
 
-/** The RTT as one of 65,535 log-spaced buckets, decoded to the geometric middle of the bucket. */
+/** The RTT as one of 65,535 log-spaced buckets, decoded to the geometric middle of its bucket. */
 export const LOG_RTT: RttEncoding = {
   name: "log",
   maxRttMs: Number.MAX_VALUE,
@@ -281,7 +281,7 @@ const BLOCK_OF_ROLE = new Map(BLOCKS.map((block) => [ROLE_OF[block], block]));
 /** A measurement with the order of its blocks and its position in the stream. */
 export interface DecodedWholeMeasurement extends WholeMeasurement {
   order: readonly Block[];
-  /** Index of its MeasurementStart. */
+  /** Index of its MeasurementStart in the stream. */
   position: number;
 }
 
@@ -290,7 +290,7 @@ export interface DecodedWholeMeasurement extends WholeMeasurement {
  *
  * @param tokens From a MeasurementStart to the end of a measurement; may be empty.
  * @returns The measurements, with RTTs as precise as the encoding.
- * @throws {TokenError} At anything else, with the position.
+ * @throws {TokenError} If the tokens are anything else, with the position.
  */
 export function decodeWholeMeasurements(
   tokens: Uint16Array,
@@ -366,7 +366,7 @@ class WholeMeasurementReader extends TokenCursor {
     throw new TokenError(position, `found a ${name} of ${value}, expected one of at most 53 bits`);
   }
 
-  /** The next bytes as the last of 8, in a view that the next call overwrites. */
+  /** Returns the next bytes as the last of 8, in a view that the next call overwrites. */
   #readNumber(numBytes: number): DataView {
     this.#number.setFloat64(0, 0);
     for (let i = 8 - numBytes; i < 8; i++) this.#number.setUint8(i, this.readByte());
@@ -376,7 +376,7 @@ class WholeMeasurementReader extends TokenCursor {
 
 /**
  * The order in which a measurement's blocks are written. It is uniformly random but depends only on the
- * measurement, so any part of the data can be made again separately.
+ * measurement, so any part of the data can be regenerated separately.
  *
  * @param msmId Measurement id, an integer of at most 53 bits.
  * @param eventTimeUs Whole microseconds since 1970.
@@ -431,7 +431,7 @@ export class WholeMeasurementWriter {
    *
    * @param order Each block once, for example from {@link blockOrder}.
    * @param length Number of tokens of these blocks; by default of all seven.
-   * @throws {RangeError} If the array is full or a value cannot be encoded; nothing is written then.
+   * @throws {RangeError} If the array is full or a value cannot be encoded. Nothing is written then.
    */
   write(
     measurement: WholeMeasurement,
@@ -451,7 +451,7 @@ export class WholeMeasurementWriter {
       this.at = start;
       throw error;
     }
-    // The message is built only when needed: building it takes longer than writing a measurement.
+    // The message is only built when needed, because that takes longer than writing a measurement.
     if (this.at - start !== length) {
       ensure(false, `the order ${order} gave ${this.at - start} of ${length} tokens`);
     }

@@ -60,7 +60,6 @@ export const ROLE_NAMES: readonly string[] = [
   "Failed",
 ];
 
-/** A block of a measurement. */
 export type Field = "source" | "destination" | "result" | "time";
 
 /** The 24 orders of a measurement's blocks. Without a time, the other blocks keep their order. */
@@ -74,7 +73,7 @@ export const FIELD_ORDERS: readonly (readonly Field[])[] = permutations([
 /** The order in which queries and their context are written; one of {@link FIELD_ORDERS}. */
 export const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "result"];
 
-/** The content of a measurement in this vocabulary. */
+/** A measurement, as far as this vocabulary contains it. */
 export interface TokenMeasurement {
   /** 4 or 16 bytes. */
   source: Uint8Array;
@@ -86,7 +85,7 @@ export interface TokenMeasurement {
   timeS: number | null;
 }
 
-/** The name of a token: the role's name or, for example, `byte 17`. */
+/** Names a token by its role or, for example, as `byte 17`. */
 export function tokenName(token: number): string {
   return nameOfToken(ROLE_NAMES, token);
 }
@@ -94,7 +93,7 @@ export function tokenName(token: number): string {
 /**
  * Number of tokens of a measurement.
  *
- * @param previousTimeS The last time before it in its context; null without one.
+ * @param previousTimeS The last time before it in its context; null if there is none.
  */
 export function measurementLength(measurement: TokenMeasurement, previousTimeS: number | null): number {
   const { source, destination, rttCode, timeS } = measurement;
@@ -129,7 +128,7 @@ export function untimedLength(
  * Number of tokens of a time block: 0, 2, 5 or 9.
  *
  * @param timeS Null for no block.
- * @param previousTimeS The last time before it in its context; null without one.
+ * @param previousTimeS The last time before it in its context; null if there is none.
  */
 export function timeLength(timeS: number | null, previousTimeS: number | null): number {
   if (timeS === null) return 0;
@@ -146,19 +145,19 @@ function permutations(fields: readonly Field[]): Field[][] {
 
 /** A measurement with the order of its blocks and its position in the stream. */
 export interface DecodedMeasurement extends TokenMeasurement {
-  /** The blocks in order; `time` only if there is one. */
+  /** The blocks in order, with `time` only if there is one. */
   order: readonly Field[];
-  /** Index of its MeasurementStart. */
+  /** Index of its MeasurementStart in the stream. */
   position: number;
 }
 
 /**
- * Reads the tokens of one context: exactly the writer's output, so that writing the measurements again gives
+ * Reads the tokens of one context: exactly the writer's output, so that writing the measurements again yields
  * the same tokens. An RTT code that is not canonical, a second absolute time, or a 4-byte gap that fits in
  * one byte is an error.
  *
  * @param tokens The whole context, from a MeasurementStart to the end of a measurement; may be empty.
- * @throws {TokenError} At anything else, with the position.
+ * @throws {TokenError} If the tokens are anything else, with the position.
  */
 export function decodeTokens(tokens: Uint16Array): DecodedMeasurement[] {
   const reader = new TokenReader(tokens);
@@ -283,7 +282,7 @@ export class TokenWriter {
       else if (field === "result") this.#writeResult(measurement.rttCode);
       else if (measurement.timeS !== null) this.#writeTime(measurement.timeS);
     }
-    // The message is built only when needed: building it takes longer than writing a measurement.
+    // The message is only built when needed, because that takes longer than writing a measurement.
     if (this.at - start !== length) {
       ensure(false, `the order ${order} gave ${this.at - start} of ${length} tokens`);
     }

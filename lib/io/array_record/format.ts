@@ -34,20 +34,20 @@ export async function loadRiegeliHash(): Promise<RiegeliHash> {
   return (bytes) => module.hash64(KEY, bytes);
 }
 
-/** Distance between block headers. */
+/** Distance between the starts of block headers. */
 export const BLOCK_SIZE_BYTES = 1 << 16;
 /** Hash, previous_chunk and next_chunk, 8 bytes each. */
 const BLOCK_HEADER_SIZE_BYTES = 24;
 export const CHUNK_HEADER_SIZE_BYTES = 40;
 
-/** The content of a block. */
+/** Bytes of content per block. */
 export const USABLE_BLOCK_SIZE_BYTES = BLOCK_SIZE_BYTES - BLOCK_HEADER_SIZE_BYTES;
 
 function isBlockBoundary(position: number): boolean {
   return position % BLOCK_SIZE_BYTES === 0;
 }
 
-/** Bytes up to the next block boundary; 0 at a boundary. */
+/** Number of bytes up to the next block boundary; 0 at a boundary. */
 export function remainingInBlock(position: number): number {
   return (BLOCK_SIZE_BYTES - position % BLOCK_SIZE_BYTES) % BLOCK_SIZE_BYTES;
 }
@@ -57,14 +57,14 @@ export function isPossibleChunkBoundary(position: number): boolean {
   return remainingInBlock(position) < USABLE_BLOCK_SIZE_BYTES;
 }
 
-/** The number of block headers among `sizeBytes` of content laid out from `position` on. */
+/** Number of block headers within `sizeBytes` of content laid out from `position` on. */
 function overheadBlocks(position: number, sizeBytes: number): number {
   return Math.floor(
     (sizeBytes + (position + USABLE_BLOCK_SIZE_BYTES - 1) % BLOCK_SIZE_BYTES) / USABLE_BLOCK_SIZE_BYTES,
   );
 }
 
-/** The end of `sizeBytes` of content laid out from `position` on, including block headers. */
+/** The end of `sizeBytes` of content laid out from `position` on, with block headers. */
 export function addWithOverhead(position: number, sizeBytes: number): number {
   return position + sizeBytes + overheadBlocks(position, sizeBytes) * BLOCK_HEADER_SIZE_BYTES;
 }
@@ -74,7 +74,7 @@ function roundUpToPossibleChunkBoundary(position: number): number {
   return position + Math.max(0, remainingInBlock(position) - (USABLE_BLOCK_SIZE_BYTES - 1));
 }
 
-/** The end of a chunk: a chunk takes at least one byte per record, so that positions can identify records. */
+/** The end of a chunk. A chunk takes at least one byte per record, so that positions can identify records. */
 export function chunkEnd(begin: number, dataSizeBytes: number, numRecords: number): number {
   return Math.max(
     addWithOverhead(begin, CHUNK_HEADER_SIZE_BYTES + dataSizeBytes),
@@ -91,7 +91,7 @@ function writeU64(bytes: Uint8Array, offsetBytes: number, value: number): void {
   viewOf(bytes).setBigUint64(offsetBytes, BigInt(value), true);
 }
 
-/** Reads an unsigned 64-bit little-endian number; above 2^53 the result is rounded. */
+/** Reads an unsigned 64-bit little-endian number; the result is rounded above 2^53. */
 function readU64(bytes: Uint8Array, offsetBytes: number): number {
   return Number(viewOf(bytes).getBigUint64(offsetBytes, true));
 }
@@ -136,7 +136,7 @@ export function layOutChunk(
  *
  * @param at `position` of the first byte of `raw`; the chunk's `begin` and, if known, its `end`.
  * @param onError Called with the fault and the position of the block header; must throw.
- * @returns The content; a view of `raw` if it has no block headers.
+ * @returns The content; a view of `raw` if it contains no block headers.
  */
 export function stripBlockHeaders(
   hash: RiegeliHash,
@@ -180,7 +180,7 @@ export const CHUNK_TYPES = {
 export interface ChunkHeader {
   /** One of {@link CHUNK_TYPES}. */
   type: number;
-  /** Length of the stored, possibly compressed, data. */
+  /** Length of the stored, possibly compressed data. */
   dataSizeBytes: number;
   /** Checksum of the stored data. */
   dataHash: Uint8Array;
@@ -188,7 +188,7 @@ export interface ChunkHeader {
   decodedSizeBytes: number;
 }
 
-/** Chunk data that violate the format. The reader adds the file and the offset. */
+/** Thrown for chunk data that violate the format. The reader adds the file and the offset. */
 export class ChunkError extends Error {
   override name = "ChunkError";
 }
@@ -202,10 +202,10 @@ const BROTLI_QUALITY = 6;
 // ASSUMPTION: no valid chunk is larger. The limit bounds the allocation for a forged header.
 const MAX_DECODED_BYTES = 2 ** 30;
 const MAX_RECORDS = 2 ** 23; // each takes about 100 bytes in addition to its content
-/** How many encoded sizes of single records to cache, about 200 bytes each. */
+/** Maximum number of cached encoded sizes of single records, about 200 bytes each. */
 const MAX_LONE_SIZES = 4096;
 
-/** Names of compressions in the options string of array_record's writer. */
+/** Names of compressions in the options string written by array_record. */
 export const COMPRESSION_OPTION: Record<Compression, string> = {
   none: "uncompressed",
   zstd: `zstd:${ZSTD_LEVEL},window_log:${ZSTD_WINDOW_LOG}`,
@@ -220,7 +220,7 @@ export function encodeChunkHeader(
   const header = new Uint8Array(CHUNK_HEADER_SIZE_BYTES);
   writeU64(header, 8, data.length);
   header.set(hash(data), 16);
-  // One byte of type and seven bytes of count share a 64-bit word.
+  // The type takes one byte and the count seven bytes of a 64-bit word.
   writeU64(header, 24, chunk.numRecords * 256 + chunk.type);
   writeU64(header, 32, chunk.decodedSizeBytes);
   header.set(hash(header.subarray(8)));
@@ -271,7 +271,7 @@ function encodeSizes(sizesBytes: readonly number[], compression: Compression): U
 
 const loneSizes = new Map<string, Uint8Array>();
 
-/** {@link encodeSizes} with a cache: compressing two bytes takes as long as compressing a small record. */
+/** Caches {@link encodeSizes}: compressing two bytes takes as long as compressing a small record. */
 function loneSize(sizeBytes: number, compression: Compression): Uint8Array {
   const key = `${compression} ${sizeBytes}`;
   let encoded = loneSizes.get(key);
@@ -305,7 +305,7 @@ export function decodeSimpleChunk(
       `a chunk has ${values.length} bytes of records, expected ${header.decodedSizeBytes}`,
     );
   }
-  // The size of a single record is already known; decompressing it would take as long as the record.
+  // The size of a single record is already known, and decompressing it would take as long as the record.
   if (header.numRecords === 1 && letter !== LETTER.none) return [values];
   // A size takes at most 10 bytes, the longest varint.
   const sizes = new BinaryReader(
@@ -315,7 +315,7 @@ export function decodeSimpleChunk(
   let begin = 0;
   for (let i = 0; i < header.numRecords; i++) {
     const end = begin + readVarint(sizes);
-    if (end > values.length) throw new ChunkError("the sizes of the records pass the end of their chunk");
+    if (end > values.length) throw new ChunkError("the record sizes extend past the end of their chunk");
     records.push(values.subarray(begin, end));
     begin = end;
   }
@@ -343,9 +343,9 @@ function encodeVarint(value: number): Uint8Array {
 
 function zstdOptions(lengthBytes: number) {
   return {
-    // Given the size beforehand, the frame states it, as in files from Google's writer.
+    // If the size is given beforehand, the frame states it, as in files of Google's writer.
     pledgedSrcSize: lengthBytes,
-    // Above ZSTD_compressBound. With a smaller buffer Deno 2.9 calls zstd once too often and appends an empty
+    // Above ZSTD_compressBound: with a smaller buffer Deno 2.9 calls zstd once too often and appends an empty
     // second frame, which Riegeli's readers reject.
     chunkSize: lengthBytes + (lengthBytes >> 7) + 1024,
     params: {
@@ -378,7 +378,7 @@ function decompress(bytes: Uint8Array, letter: number, maxBytes: number): Uint8A
 
 function decompressBody(body: Uint8Array, letter: number, length: number): Uint8Array {
   if (letter === LETTER.zstd) return decompressZstdFrame(body, length);
-  // A single output buffer of the right size; node:zlib needs at least 64 bytes.
+  // One output buffer of the right size. node:zlib needs at least 64 bytes.
   const options = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length) };
   if (letter === LETTER.brotli) return plainBytes(brotliDecompressSync(body, options));
   if (letter !== SNAPPY) {
@@ -391,7 +391,7 @@ function decompressBody(body: Uint8Array, letter: number, length: number): Uint8
   return compressors.SNAPPY(body, length); // one WebAssembly instance for all chunks
 }
 
-/** A Buffer's bytes as a plain array: `slice` of a Buffer would not copy. */
+/** A Buffer's bytes as a plain array, because `slice` of a Buffer would not copy. */
 function plainBytes(buffer: Uint8Array): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
@@ -422,7 +422,7 @@ export interface ChunkEntry {
  */
 export interface ArrayRecordFooter {
   numRecords: number;
-  /** The writer's options as text, such as `group_size:1,…,zstd:3`. */
+  /** The writer's options as text, for example `group_size:1,…,zstd:3`. */
   writerOptions: string;
   chunks: ChunkEntry[];
 }

@@ -1,6 +1,6 @@
 /**
- * Reads ArrayRecord files: any record by its index, or all in order. Every checksum is verified. Opening a
- * file reads the index at its end; records are then read with one seek per chunk. Files written by Google's
+ * Reads any record of an ArrayRecord file by its index, or all in order. Every checksum is verified. Opening
+ * a file reads the index at its end; records are then read with one seek per chunk. Files written by Google's
  * `array_record` can be read with any group size and compression (none, zstd, brotli, snappy), except for
  * transposed chunks.
  *
@@ -35,17 +35,15 @@ import {
 /** Size of the signature, the first chunk of every Riegeli file. */
 const SIGNATURE_SIZE_BYTES = 64;
 const WRITE_AGAIN = "the file is damaged or truncated; recreate it";
-// A chunk longer than this costs a second read. The limit bounds the work for a forged index.
+// A longer chunk costs a second read. The limit bounds the work for a forged index.
 const FIRST_READ_BYTES = 1 << 20;
 
 interface ArrayRecordReaderOptions {
-  /** What a damaged data chunk causes: an error (the default), or its records are skipped and counted. */
+  /** Whether a damaged data chunk is an error (the default), or its records are skipped and counted. */
   onCorrupt?: "error" | "skip";
 }
 
-/** An ArrayRecord file open for reading. */
 export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
-  /** The path as given. */
   readonly path: string;
   readonly sizeBytes: number;
   readonly #file: ChunkFile;
@@ -97,7 +95,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     return this.#footer.chunks.length;
   }
 
-  /** The options recorded by the writer, such as `group_size:1,…,zstd:3`. */
+  /** The options recorded by the writer, for example `group_size:1,…,zstd:3`. */
   get writerOptions(): string {
     return this.#footer.writerOptions;
   }
@@ -121,13 +119,13 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     return this.#readChunk(chunk)[index - this.#firstRecord[chunk]];
   }
 
-  /** Like {@link read}, but undefined if the chunk is damaged and `onCorrupt` is "skip". */
+  /** Like {@link read}, but returns undefined if the chunk is damaged and `onCorrupt` is "skip". */
   readOrSkip(index: number): Uint8Array | undefined {
     const chunk = this.#findChunk(index);
     return this.#readChunkOrSkip(chunk)?.[index - this.#firstRecord[chunk]];
   }
 
-  /** All records in order. @throws {FormatError} At a damaged chunk, unless `onCorrupt` is "skip". */
+  /** Yields all records in order. @throws {FormatError} At a damaged chunk, unless `onCorrupt` is "skip". */
   *[Symbol.iterator](): Generator<Uint8Array> {
     for (let chunk = 0; chunk < this.numChunks; chunk++) {
       const records = this.#readChunkOrSkip(chunk);
@@ -233,7 +231,7 @@ interface Chunk extends ChunkHeader {
   endOffsetBytes: number;
 }
 
-/** A Riegeli file open for reading, as chunks; every checksum is verified. */
+/** A Riegeli file open for reading chunk by chunk. Every checksum is verified. */
 class ChunkFile implements Disposable {
   readonly #file: FileWindow;
   readonly #hash: RiegeliHash;
@@ -244,7 +242,6 @@ class ChunkFile implements Disposable {
     this.#hash = hash;
   }
 
-  /** The path as given. */
   get path(): string {
     return this.#file.path;
   }
@@ -278,7 +275,7 @@ class ChunkFile implements Disposable {
     }
   }
 
-  /** The records of the chunk at a position; only padding chunks may follow it up to `limit`. */
+  /** Reads the records of the chunk at a position. Only padding chunks may follow it up to `limit`. */
   paddedRecords(begin: number, limit: number, remedy: string): Uint8Array[] {
     const chunk = this.chunkAt(begin, limit, remedy);
     const records = this.recordsOf(chunk, begin, remedy);
@@ -290,7 +287,7 @@ class ChunkFile implements Disposable {
     return records;
   }
 
-  /** Reads the chunk at a position and verifies its checksums. The chunk must end at or before `limit`. */
+  /** Reads the chunk at a position and verifies its checksums. The chunk must not extend past `limit`. */
   chunkAt(begin: number, limit: number, remedy: string): Chunk {
     const fail = (message: string, offsetBytes: number): never => {
       throw this.error(`${message}; ${remedy}`, offsetBytes);
@@ -351,7 +348,7 @@ class ChunkFile implements Disposable {
     }
   }
 
-  /** An error that names the file and the position. */
+  /** Makes an error that names the file and the position. */
   error(message: string, offsetBytes: number, cause?: unknown): FormatError {
     return new FormatError(message, { path: this.path, offsetBytes, cause });
   }

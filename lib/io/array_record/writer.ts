@@ -29,17 +29,17 @@ import {
 
 // Small chunks are buffered up to this size before being written.
 const WRITE_BUFFER_BYTES = 1 << 20;
-/** The largest record. Riegeli's readers accept chunks up to 2 GiB, the decoders here up to 1 GiB. */
+/** Size of the largest record. Riegeli's readers accept chunks up to 2 GiB, the decoders here up to 1 GiB. */
 const MAX_RECORD_BYTES = 2 ** 30;
 
 export interface ArrayRecordWriterOptions {
   /** zstd by default. */
   compression?: Compression;
-  /** Records per chunk. The default is 1, so that each record can be read alone. */
+  /** Records per chunk, 1 by default so that each record can be read alone. */
   groupSize?: number;
 }
 
-/** Writes one file, which appears at its path only on {@link ArrayRecordWriter.close}. */
+/** Writes one file, which only appears at its path on {@link ArrayRecordWriter.close}. */
 export class ArrayRecordWriter {
   numRecords = 0;
   readonly #file: AtomicFile;
@@ -62,7 +62,7 @@ export class ArrayRecordWriter {
     this.#writeChunk(CHUNK_TYPES.signature, new Uint8Array(0), { numRecords: 0, decodedSizeBytes: 0 });
   }
 
-  /** Opens a writer. The file gets its final name on completion. @throws {UserError} If it cannot be made. */
+  /** Opens a writer. The file gets its final name when closed. @throws {UserError} If it cannot be made. */
   static async create(path: string, options: ArrayRecordWriterOptions = {}): Promise<ArrayRecordWriter> {
     const hash = await loadRiegeliHash();
     return new ArrayRecordWriter(AtomicFile.create(path), hash, options);
@@ -81,9 +81,9 @@ export class ArrayRecordWriter {
   }
 
   /**
-   * Writes the index and gives the file its final name.
+   * Writes the index and renames the file to its final name.
    *
-   * @returns Number of records and size in bytes of the file.
+   * @returns Number of records and file size in bytes.
    * @throws {UserError} If the disk is full; the temporary file is then deleted.
    */
   close(): { numRecords: number; numBytes: number } {
@@ -129,7 +129,7 @@ export class ArrayRecordWriter {
   #padToBlockBoundary(): void {
     let length = remainingInBlock(this.#position);
     if (length === 0) return;
-    // If the chunk's header does not fit, the padding includes the next block too.
+    // If the chunk's header does not fit, the padding spans the next block too.
     if (length < CHUNK_HEADER_SIZE_BYTES) length += USABLE_BLOCK_SIZE_BYTES;
     const zeros = new Uint8Array(length - CHUNK_HEADER_SIZE_BYTES);
     this.#writeChunk(CHUNK_TYPES.padding, zeros, { numRecords: 0, decodedSizeBytes: 0 });

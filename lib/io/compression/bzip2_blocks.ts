@@ -4,7 +4,7 @@
  * 1.0.8).
  *
  * unbzip2-stream decodes the blocks. Its own stream decodes all blocks of its input at once, and a few
- * hundred bytes can expand to gigabytes; here memory contains one block and its text, at most 46 MB.
+ * hundred bytes can expand to gigabytes; here memory holds one block and its text, at most 46 MB.
  *
  * @module
  */
@@ -15,11 +15,11 @@ import { FormatError } from "../../base/errors.ts";
 /** Reads bits, most significant first within a byte; `null` skips to the next whole byte. */
 interface BitReader {
   (numBits: number | null): number;
-  /** Bytes of which at least one bit was read. */
+  /** Number of bytes of which at least one bit was read. */
   readonly bytesRead: number;
 }
 
-/** The block decoder. All streams share its state, which `header` resets. Invalid bytes make it throw. */
+/** The block decoder. All streams share its state, which `header` resets. It throws at invalid bytes. */
 interface BlockDecoder {
   /** Reads a stream's header. @returns The level: a block has up to `100000 * level` bytes. */
   header(bits: BitReader): number;
@@ -40,7 +40,7 @@ interface BlockDecoder {
   ): number | null;
 }
 
-/** Reads the bits of consecutive buffers; the first buffer is requested immediately. */
+/** Reads the bits of consecutive buffers. It requests the first buffer immediately. */
 const bitReader: (nextBuffer: () => Uint8Array) => BitReader = untypedReader;
 const blockDecoder: BlockDecoder = untypedDecoder;
 
@@ -76,7 +76,7 @@ export async function* decompressBzip2(
   }
 }
 
-/** Compressed bytes, filled before each block with enough bytes for any block. */
+/** Compressed bytes. Before each block, it is filled with enough bytes for any block. */
 class BlockInput {
   readonly #chunks: AsyncGenerator<Uint8Array>;
   readonly #queue: Uint8Array[] = [];
@@ -87,7 +87,7 @@ class BlockInput {
 
   constructor(chunks: AsyncGenerator<Uint8Array>, readonly path: string) {
     this.#chunks = chunks;
-    // The bit reader requests its first buffer immediately, before any was read.
+    // The bit reader requests its first buffer immediately, before anything was read.
     this.#queue.push(new Uint8Array(0));
     this.#bits = bitReader(() => this.#nextBuffer());
   }
@@ -126,7 +126,7 @@ class BlockInput {
   }
 }
 
-/** The decoder's fault in plain words; its own messages are jokes. */
+/** Explains the decoder's fault in plain words; its own messages are jokes. */
 function reasonOf(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : "";
   if (/crc32/.test(message)) return "a block has a wrong checksum";

@@ -1,6 +1,6 @@
 /**
  * Input files as byte streams, decompressed according to their first bytes: gzip (RFC 1952), bzip2, Zstandard
- * (RFC 8878), or none. Archives with several members or frames are read to their end.
+ * (RFC 8878), or not at all. Archives with several members or frames are read to their end.
  *
  * @module
  */
@@ -47,10 +47,10 @@ export async function openInput(
 /**
  * Decompresses a small gzip or uncompressed file at once, which is faster than a stream.
  *
- * @param bytes The whole file, or with `isHead` its beginning, whose decompressed beginning is then returned.
- * @param maxBytes The longest result.
- * @returns Undefined if the file uses another compression, is damaged, or is longer: {@link openInput}
- *   reports the reason.
+ * @param bytes The whole file, or with `isHead` its beginning, which is then decompressed as far as possible.
+ * @param maxBytes Maximum length of the result.
+ * @returns Undefined if the file uses another compression, is damaged or is longer: {@link openInput} reports
+ *   the reason.
  */
 export function decompressWhole(
   bytes: Uint8Array<ArrayBuffer>,

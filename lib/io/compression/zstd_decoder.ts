@@ -7,7 +7,7 @@
 import { constants, createZstdDecompress, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { FormatError, UserError } from "../../base/errors.ts";
 
-/** The part of Node's internal handle used here. Node's `lib/internal/zlib.js` calls it in the same way. */
+/** The part of Node's internal handle that is used here, called as in Node's `lib/internal/zlib.js`. */
 interface Handle {
   reset(): void;
   writeSync(
@@ -22,8 +22,7 @@ interface Handle {
 }
 
 /**
- * A decoder that takes input and output in pieces of any size over repeated calls. Skippable frames are
- * skipped.
+ * A decoder that takes input and output in pieces of any size over repeated calls. It skips skippable frames.
  *
  * `node:zlib` has no such call, so this class uses the handle below its stream, as Node's synchronous calls
  * do. Deno's stream silently stops after the first of several frames, accepts a truncated frame as complete,
@@ -32,7 +31,7 @@ interface Handle {
  */
 export class ZstdDecoder {
   readonly #handle: Handle;
-  /** Bytes of output and input left over by the last call. */
+  /** Number of output and input bytes left over by the last call. */
   readonly #left: Uint32Array;
 
   private constructor(handle: Handle, left: Uint32Array) {
@@ -50,7 +49,7 @@ export class ZstdDecoder {
     return isKnown && left instanceof Uint32Array ? new ZstdDecoder(handle as Handle, left) : undefined;
   }
 
-  /** Clears the state left by a damaged or truncated frame. */
+  /** Clears the state that a damaged or truncated frame left behind. */
   reset(): void {
     this.#handle.reset();
   }
@@ -70,7 +69,7 @@ export class ZstdDecoder {
 const OUTPUT_BYTES = 1 << 17;
 const LAST_BYTE = 7;
 
-/** One per thread, made at the first frame; null if the runtime has no compatible handle. */
+/** One decoder per thread, made at the first frame; null if the runtime has no compatible handle. */
 let decoder: ZstdDecoder | null | undefined;
 
 /**
@@ -99,10 +98,10 @@ function tryDecoder(decoder: ZstdDecoder, frame: Uint8Array, sizeBytes: number):
 }
 
 function decompressPublicly(frame: Uint8Array, sizeBytes: number): Uint8Array {
-  // A single output buffer of the right size; node:zlib needs at least 64 bytes.
+  // One output buffer of the right size. node:zlib needs at least 64 bytes.
   const options = { maxOutputLength: Math.max(1, sizeBytes), chunkSize: Math.max(64, sizeBytes) };
   const { buffer, byteOffset, byteLength } = zstdDecompressSync(frame, options);
-  // A plain array: `slice` of a Buffer would not copy.
+  // A plain array, because `slice` of a Buffer would not copy.
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A file of lines that grows for weeks. Each line is on the disk once `write` returns, so that no crash loses
- * a line, and the next process continues after the last one.
+ * A file of lines that grows for weeks. Each line is on disk when `write` returns, so that no crash loses a
+ * line and the next process continues after the last one.
  *
  * @module
  */
@@ -15,11 +15,11 @@ import { placeOfFile } from "./output_place.ts";
 
 const NEWLINE = 0x0a;
 
-/** The command that appends lines, and the lines that an existing file may contain. */
+/** The command that appends lines, and which lines an existing file may contain. */
 interface OwnLines {
   /** The command's name, for messages. */
   stage: string;
-  /** How each line of the command begins. */
+  /** The beginning of each line that the command writes. */
   beginning: string;
   /** Reads an existing line. @returns Whether this command wrote it. */
   take(line: string): boolean;
@@ -30,8 +30,8 @@ export class AppendedLines implements Disposable {
   readonly #file: ByteFile;
 
   /**
-   * Opens the file, making it if needed. If a killed process left the last line without a newline, a complete
-   * line gets one and a partial line is removed.
+   * Opens the file, creating it if needed. If a killed process left the last line without a newline, a
+   * complete line gets one and a partial line is removed.
    *
    * @throws {UserError} If another process is writing it, its first line is from another program, or it
    *   cannot be written.
@@ -78,7 +78,7 @@ export class AppendedLines implements Disposable {
     this.#file.writeAt(numBytes, new Uint8Array(0));
   }
 
-  /** Appends a line and waits until it is on the disk. @throws {UserError} If the disk is full. */
+  /** Appends a line and waits until it is on disk. @throws {UserError} If the disk is full. */
   write(value: unknown): void {
     this.#file.write(new TextEncoder().encode(`${JSON.stringify(value)}\n`));
     this.#file.flush();

@@ -6,7 +6,7 @@
  */
 import { UsageError } from "../../base/errors.ts";
 
-/** A run's number, and the number of runs. */
+/** A run's number and the number of runs. */
 export interface ArrayTask {
   /** 1..count. */
   readonly index: number;
@@ -16,14 +16,14 @@ export interface ArrayTask {
 /** The task of a run that does all the work. */
 export const ONLY_TASK: ArrayTask = { index: 1, count: 1 };
 
-/** The prefix of work folder names, see output.ts. */
+/** Prefix of the names of work folders; see output.ts. */
 export const WORK = ".work";
-/** The folder of new files within a work folder. */
+/** Folder for new files within a work folder. */
 export const NEXT = "next";
 /** Matches names that show that a task has begun or is finished. */
 export const TRACE = /^(?:\.work|manifest(?=.*\.json$))(?:-(\d{5})-of-(\d{5}))?(?:\.json)?$/;
 
-/** The numbers in file names have five digits. */
+/** File names use five digits for these numbers. */
 const MAX_TASKS = 99_999;
 
 /** Parses a text such as `2/4`. @throws {UsageError} If the text has another form. */
@@ -39,7 +39,7 @@ export function formatArrayTask({ index, count }: ArrayTask): string {
   return `${index}/${count}`;
 }
 
-/** The suffix of a task's file names: `-00002-of-00004`, or nothing if it is the only task. */
+/** Suffix of a task's file names, such as `-00002-of-00004`; empty if it is the only task. */
 export function taskSuffix({ index, count }: ArrayTask): string {
   return count === 1 ? "" : `-${padded(index)}-of-${padded(count)}`;
 }

@@ -1,7 +1,7 @@
 /**
  * Files that appear complete or not at all. They are written under a temporary name in the same folder,
- * flushed to the disk, and renamed. Temporary names are random, so that processes with equal ids (in
- * containers) never share one.
+ * flushed to disk, and renamed. Temporary names are random, so that processes with equal ids (in containers)
+ * never share one.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { explainFileError } from "./file_errors.ts";
 import { whileFlushing } from "../threads/signs_of_work.ts";
 import { writeWhole } from "./byte_file.ts";
 
-/** Matches names from {@link temporaryName}, which no user would choose. */
+/** Matches names from {@link temporaryName}, which a user would not choose. */
 const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
 
 /** A unique name in the same folder as `path`. */
@@ -18,12 +18,12 @@ export function temporaryName(path: string): string {
   return `${path}.${crypto.getRandomValues(new BigUint64Array(1))[0].toString(16).padStart(16, "0")}.tmp`;
 }
 
-/** Whether a name may have been left by a killed process. */
+/** Whether a killed process may have left a file of this name. */
 export function isTemporary(name: string): boolean {
   return TEMPORARY.test(name);
 }
 
-/** A file with a temporary name, which gets its final name when committed. */
+/** A file with a temporary name, which is renamed when committed. */
 export class AtomicFile {
   offsetBytes = 0;
   #file: Deno.FsFile | undefined;
@@ -59,7 +59,7 @@ export class AtomicFile {
     this.offsetBytes += bytes.length;
   }
 
-  /** Flushes the file to the disk and renames it. @param path The final name; by default the original one. */
+  /** Flushes the file to disk and renames it. @param path The final name; by default the original one. */
   commit(path: string = this.path): void {
     const file = this.#open();
     try {

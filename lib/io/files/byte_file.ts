@@ -1,6 +1,6 @@
 /**
- * Open files with complete reads and writes; Deno's own calls may transfer only part of the bytes. Only
- * regular files are opened: a named pipe without a writer blocks forever, and a device never ends.
+ * Open files with complete reads and writes, since Deno's own calls may transfer only a part of the bytes.
+ * Only regular files are opened: a named pipe without a writer blocks forever, and a device never ends.
  *
  * @module
  */
@@ -10,9 +10,9 @@ import { signOfWork, whileFlushing } from "../threads/signs_of_work.ts";
 import { explainFileError } from "./file_errors.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** Maximum size of one system call, so that each is short; the system accepts at most 2 GiB at a time. */
+/** Maximum size of one system call, to keep each call short; the system accepts at most 2 GiB at a time. */
 const MAX_CALL_BYTES = 1 << 24;
-// ASSUMPTION: large enough to make system calls rare, and small compared with every memory limit.
+// ASSUMPTION: large enough to make system calls rare, and small compared to every memory limit.
 const READ_AHEAD_BYTES = 1 << 18;
 
 /** A file open for reading or writing. Errors name the file and the byte. */
@@ -35,7 +35,7 @@ export class ByteFile implements Disposable {
   }
 
   /**
-   * Opens a regular file for writing, making it and its folder if needed.
+   * Opens a regular file for writing, creating it and its folder if needed.
    *
    * @param mode `new`: empty; `append`: at the end; `update`: anywhere in the file, and for reading too.
    * @throws {UserError} If it cannot be written.
@@ -71,7 +71,7 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** Like {@link readAt}, but stops at the end of the file. @returns The number of bytes read. */
+  /** Like {@link readAt}, but stops at the end of the file. @returns Number of bytes read. */
   readAvailable(offsetBytes: number, into: Uint8Array): number {
     return explained(`read ${this.path}`, () => {
       this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
@@ -86,7 +86,7 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** All bytes from the beginning, in pieces. A piece is valid until the next one. */
+  /** All bytes from the beginning, in pieces, each of which is valid until the next. */
   *chunks(): Generator<Uint8Array> {
     const chunk = new Uint8Array(CHUNK_BYTES);
     let offsetBytes = 0;
@@ -118,7 +118,7 @@ export class ByteFile implements Disposable {
     explained(`write ${this.path}`, () => whileFlushing(() => this.#file.syncSync()));
   }
 
-  /** Closes the file; a second call does nothing. */
+  /** Closes the file. A second call does nothing. */
   [Symbol.dispose](): void {
     if (this.#isOpen) this.#file.close();
     this.#isOpen = false;
@@ -126,8 +126,8 @@ export class ByteFile implements Disposable {
 }
 
 /**
- * A file read by position through one buffer. Consecutive reads cost one system call per window; any other
- * read transfers exactly the requested bytes.
+ * A file that is read by position through one buffer. Consecutive reads cost one system call per window; any
+ * other read transfers exactly the requested bytes.
  */
 export class FileWindow implements Disposable {
   readonly path: string;
@@ -144,7 +144,7 @@ export class FileWindow implements Disposable {
   }
 
   /**
-   * @returns A view of a buffer that is never written to again.
+   * @returns A view of a buffer that is not written to again.
    * @throws {FormatError} If the file ends earlier.
    */
   read(offsetBytes: number, lengthBytes: number): Uint8Array {
@@ -163,7 +163,7 @@ export class FileWindow implements Disposable {
     return this.#bytes.subarray(at, at + lengthBytes);
   }
 
-  /** Closes the file; a second call does nothing. */
+  /** Closes the file. A second call does nothing. */
   [Symbol.dispose](): void {
     this.#file[Symbol.dispose]();
   }
@@ -188,7 +188,7 @@ export function openRegularFile(path: string, action = `read ${path}`): Deno.FsF
   }
 }
 
-/** The text of a regular file. @throws {UserError} If it is not regular; system errors are passed on. */
+/** Reads a regular file as text. @throws {UserError} If it is not regular. System errors are passed on. */
 export function readRegularText(path: string): string {
   requireRegular(Deno.statSync(path), `read ${path}`);
   return Deno.readTextFileSync(path);
@@ -201,7 +201,7 @@ export function requireRegular(info: Deno.FileInfo, action: string): void {
   throw new UserError(`Cannot ${action}: it is ${kindOf(info)}, expected a file; ${advice}`);
 }
 
-/** Rejects a link where the program makes none. @throws {UserError} If the path is a link. */
+/** Rejects a link in a place where the program makes none. @throws {UserError} If the path is a link. */
 export function refuseLink(path: string, action: string): void {
   let target: string | undefined;
   try {
@@ -235,7 +235,7 @@ export function writeWhole(writer: { writeSync(bytes: Uint8Array): number }, byt
   }
 }
 
-/** The result of `work`; undefined if a file or folder is missing. */
+/** Returns the result of `work`; undefined if a file or folder is missing. */
 function unlessMissing<T>(work: () => T): T | undefined {
   try {
     return work();

@@ -1,11 +1,11 @@
 /**
- * Compares the inputs of a stage with their manifests. Without this check, an incomplete copy of a folder
- * would be read as a smaller data set without an error.
+ * Compares the inputs of a stage with their manifests. Otherwise an incomplete copy of a folder would
+ * silently be read as a smaller data set.
  *
- * A folder argument is checked as a whole, including splits that the stage does not read: a copy that lacks
- * one of them often lacks more. A file argument, or the folder of one split, is checked alone. Files without
- * a manifest are accepted. Files are compared by their paths without links, so that different names of one
- * folder are equal.
+ * A folder argument is checked as a whole, including splits that the stage does not read, because a copy that
+ * lacks one of them often lacks more. A file argument, or the folder of one split, is checked alone. Files
+ * without a manifest are accepted. Files are compared by their paths without links, so that different names
+ * of one folder are equal.
  *
  * @module
  */
@@ -31,8 +31,8 @@ const DATA = [".parquet", ".arrayrecord"];
 /** Suffix of a manifest that describes the file next to it. */
 const BESIDE = ".manifest.json";
 /**
- * Inputs of at most this many bytes are compared by SHA-256, which takes 12 ms (1.4 GB/s on one core). For
- * larger inputs only the beginning and end of each file are compared.
+ * Inputs of at most this size are compared by SHA-256, which takes 12 ms (1.4 GB/s on one core). For larger
+ * inputs only the beginning and end of each file are compared.
  */
 const SMALL_BYTES = 1 << 24;
 /** Shorter comparisons show no progress. */
@@ -40,12 +40,11 @@ const SHOW_AFTER_MS = 2000;
 
 /** Options and callbacks of {@link checkOutputs}. Progress is in bytes. */
 export interface OutputCheck extends StageHooks {
-  /** Whether to include a file of a folder, by path; all by default. */
+  /** Whether to include a file of a folder, by its path; all by default. */
   isRead?: IsRead | undefined;
-  /** Called for each link that is followed. */
   onLink?: OnLink | undefined;
   /**
-   * Whether to compare all bytes of all files. By default only small inputs are compared whole, and the
+   * Whether to compare all bytes of all files. By default only small inputs are compared whole, and only the
    * beginning and end of other files.
    */
   verify?: boolean | undefined;
@@ -53,7 +52,7 @@ export interface OutputCheck extends StageHooks {
   onCorrupt?: "error" | "skip" | undefined;
 }
 
-/** What the manifests record about the checked files. */
+/** What the manifests state about the checked files. */
 export class CheckedOutputs {
   readonly #listed: ReadonlyMap<string, ListedOutput>;
   readonly #placeOf: PlaceOf;
@@ -75,8 +74,8 @@ export class CheckedOutputs {
 
 /**
  * Checks that all outputs listed in the manifests exist with the same size and the same SHA-256 (of all bytes
- * if they are small or `verify` is set; else of their beginning and end), and that no other data file lies
- * among them.
+ * if they are small or `verify` is set, else of their beginning and end), and that there is no other data
+ * file among them.
  *
  * @param paths Files, folders and globs. A folder stands for all outputs in it, a file only for itself.
  * @throws {UserError} If a file is missing, changed or not listed, or if a run or task did not finish.
@@ -105,7 +104,7 @@ interface ListedOutput {
   output: ManifestOutput;
   stage: string;
   manifestPath: string;
-  /** The folder described by the manifest; absent if the manifest describes the file next to it. */
+  /** The folder that the manifest describes; absent if the manifest describes the file next to it. */
   folder?: string;
 }
 
@@ -123,13 +122,13 @@ function memoizedPlaces(): PlaceOf {
 interface FoundOutputs {
   /** All outputs of the manifests, by real path. */
   listed: ReadonlyMap<string, ListedOutput>;
-  /** The outputs selected by the arguments. */
+  /** The outputs that the arguments select. */
   inputs: ListedOutput[];
   /** Data files that no manifest lists, among files that the stage wrote to the folder. */
   strangers: { path: string; folder: string; stage: string }[];
 }
 
-/** The files and folders selected by the arguments. */
+/** The files and folders that the arguments select. */
 interface Scope {
   /** Real paths. */
   folders: Set<string>;
@@ -137,7 +136,7 @@ interface Scope {
   files: Set<string>;
   /** Paths of the data files in the folders, by real path. */
   dataFiles: Map<string, string>;
-  /** Folders that may have manifests, by real path. */
+  /** Folders that may contain manifests, by real path. */
   writtenFolders: Map<string, string>;
   /** Manifests next to their files. */
   besides: Set<string>;
@@ -151,7 +150,7 @@ interface WrittenFolder {
 }
 
 /**
- * Finds the manifests in the inputs and directly above them, and what they list.
+ * Finds manifests in the inputs and directly above them, and the outputs that they list.
  *
  * @throws {UserError} If a run or task that wrote an input did not finish.
  */
@@ -169,7 +168,7 @@ function findListedOutputs(paths: readonly string[], placeOf: PlaceOf, check: Ou
     const files = filesOf.get(folder.place) ?? [];
     const data = folder.outputs.filter(({ path }) => isData(path));
     const isNamed = files.length > 0 || data.some(({ path }) => isWithin(scope.folders, placeOf(path)));
-    // A folder of another stage, such as a run of `train`, may contain data put there later.
+    // A folder of another stage, such as a run of `train`, may contain data that were added later.
     if (!isNamed || data.length === 0 && !scope.folders.has(folder.place)) return [];
     if (!scope.folders.has(folder.place)) requireFinished(folder.folder);
     const unlisted = files.filter((place) => !listed.has(place) && isAmongData(place, folder, data));
@@ -233,7 +232,7 @@ function readFolder(
   return [{ place, folder, manifests, outputs }];
 }
 
-/** The output listed by a manifest next to its file. @throws {UserError} If the file is not finished. */
+/** The output listed by the manifest next to it. @throws {UserError} If the file is not finished. */
 function readBeside(manifestPath: string): ListedOutput[] {
   const manifest = unlessForeign(() => readManifest(manifestPath));
   if (!manifest) return [];
@@ -252,7 +251,7 @@ function listOutputs(
   return outputs.map((output) => ({ ...from, stage, output, path: join(folder, output.path) }));
 }
 
-/** Reads a manifest; undefined if it is another program's `manifest.json` or may not be read. */
+/** Reads a manifest; undefined if another program wrote the `manifest.json` or it may not be read. */
 export function unlessForeign<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -293,8 +292,8 @@ function isWithin(folders: ReadonlySet<string>, place: string): boolean {
 }
 
 /**
- * Whether a file is in a location where the folder's data are: in the same subfolders, or anywhere if some
- * data are in no subfolder.
+ * Whether a file is where the folder's data are: in the same subfolders, or anywhere if some data are in no
+ * subfolder.
  */
 function isAmongData(place: string, folder: WrittenFolder, data: readonly ListedOutput[]): boolean {
   const top = topFolder(place.slice(folder.place.length + 1));

@@ -1,7 +1,7 @@
 /**
- * The names in the folders of runs and checkpoints: `RUN/checkpoints/step-00000200/` with `state.json` in it.
- * The program looks for them at every start, before loading a stage, so this module must not import any
- * module of a stage.
+ * Names in the folders of runs and checkpoints: `RUN/checkpoints/step-00000200/`, which contains
+ * `state.json`. The program uses them at every start, before loading a stage, so this module must not import
+ * any module of a stage.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export function stepName(step: number): string {
   return `step-${String(step).padStart(8, "0")}`;
 }
 
-/** The step in a checkpoint's folder name; undefined if the name has another form. */
+/** Parses the step from a checkpoint's folder name; undefined for other names. */
 export function stepOfName(folder: string): number | undefined {
   const digits = STEP_NAME.exec(basename(folder))?.[1];
   return digits === undefined ? undefined : Number(digits);

@@ -21,7 +21,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Turns an error of a Deno file call into a one-line {@link UserError} that names the file, if its cause is
+ * Converts an error of a Deno file call to a one-line {@link UserError} that names the file, if its cause is
  * known.
  *
  * @param action The action that failed, such as `write runs/demo/a.parquet`.

@@ -9,7 +9,7 @@ import { FormatError, UserError } from "../../base/errors.ts";
 import { readRegularText, requireRegular } from "./byte_file.ts";
 import { explainFileError, systemCode } from "./file_errors.ts";
 
-/** An input file's state when a stage read it. Manifests store it to detect reruns. */
+/** The state of an input file when a stage read it. Manifests store it to detect reruns. */
 export interface InputFingerprint {
   /** The path as given. */
   path: string;
@@ -24,29 +24,28 @@ export type IsRead = (path: string) => boolean;
 /** Called with a line for the user, such as `following data/a -> /store/b`. */
 export type OnLink = (line: string) => void;
 
-/** Which files of folders to choose, and callbacks for the others. */
+/** Which files of folders to select, and callbacks for the others. */
 interface FileChoice {
-  /** Such as `[".parquet"]`. A file given as an argument may have any extension. */
+  /** For example `[".parquet"]`. A file given as an argument may have any extension. */
   extensions: readonly string[];
-  /** Maps a path to the name whose extension counts; by default the file's own name. */
+  /** Maps a path to the name whose extension counts; the file's own name by default. */
   nameOf?: (path: string) => string;
   isRead?: IsRead | undefined;
-  /** Which files to leave out in spite of their extension. */
+  /** Files to leave out despite their extensions. */
   isLeftOut?: IsRead | undefined;
-  /** Called for each link that is followed. */
   onLink?: OnLink | undefined;
   /** Called for each file left out because of its extension. */
   onOther?: OnLink | undefined;
 }
 
 /**
- * Lists the files selected by the arguments, sorted, each once.
+ * Lists the files that the arguments select, sorted, each once.
  *
  * @param paths Files, globs, and directories. Directories are searched recursively, including through links.
  * @param choice `wanted`: what errors say is expected, such as `a Parquet file`. With `isRead` a directory
  *   may contain no file.
- * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has
- *   no such file.
+ * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob
+ *   contains no such file.
  */
 export function listInputs(paths: readonly string[], choice: FileChoice & { wanted: string }): string[] {
   const found = new Map<string, string>();
@@ -64,15 +63,15 @@ export function listInputs(paths: readonly string[], choice: FileChoice & { want
   return [...found.values()].sort();
 }
 
-/** Extensions for messages, without those of compressed files. */
+/** Lists extensions for messages, without those of compressed files. */
 function listed(extensions: readonly string[]): string {
   return extensions.filter((extension) => !/\.(?:gz|bz2|zst)$/.test(extension)).join(" or ");
 }
 
 /**
- * Finds the files selected by one argument. Hidden names are left out.
+ * Finds the files that one argument selects. Hidden names are left out.
  *
- * @returns The paths of the files, as the argument gives them, by real path.
+ * @returns The paths of the files, as the argument states them, by real path.
  * @throws {UserError} If it does not exist or is neither a file nor a directory, or if a link is dangling.
  */
 export function findFiles(
@@ -116,7 +115,7 @@ export function fingerprint(path: string): InputFingerprint {
 }
 
 /**
- * The text of a file.
+ * Reads the text of a file.
  *
  * @param options `mayBePipe`: also reads the output of another program, such as `<(pass show key)`; only for
  *   files that a user names and that are read once.
@@ -155,7 +154,7 @@ export function exists(path: string): boolean {
   }
 }
 
-/** Whether an error means that a file does not exist. That includes names that are too long. */
+/** Whether an error means that a file does not exist, which includes names that are too long. */
 export function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(systemCode(error) ?? "");
 }
@@ -205,7 +204,7 @@ function walk(root: string, options: WalkOptions): Map<string, string> {
     }
   };
   enter(root, Deno.realPathSync(root));
-  // Links come last, so that what is in the folder itself keeps its own path.
+  // Links come last, so that files in the folder itself keep their own paths.
   while (links.length > 0) {
     const next = links.sort();
     links = [];

@@ -1,6 +1,6 @@
 /**
- * The output of a stage: locked, built in a work folder, and published by its manifest, which alone defines
- * which files belong to it (README.md). The work folder is `DIR/.work/` in an output folder,
+ * The output of a stage. It is locked, built in a work folder, and published by its manifest, which alone
+ * defines which files belong to it (README.md). The work folder is `DIR/.work/` in an output folder,
  * `DIR/.work-00002-of-00004/` for one of several tasks, and `.F.parquet.work/` next to an output file; the
  * program may delete everything in it. Elsewhere it deletes only files listed by a manifest of the same
  * stage, and an error leaves the result of an earlier run unchanged.
@@ -42,11 +42,11 @@ import { manifestName, readBegun, workName } from "./task_manifests.ts";
 import { refuseOverlap } from "./real_path.ts";
 import { LOCK, OutputLock } from "./output_lock.ts";
 
-/** The manifest of the work so far, within the work folder. */
+/** The manifest of the work so far, in the work folder. */
 const MANIFEST = manifestName(ONLY_TASK);
 /** The manifest of the finished work, next to {@link MANIFEST} until it is moved into place. */
 const COMPLETE = "complete.json";
-/** The largest share of the time spent on saving the manifest after each output, whatever its size. */
+/** Maximum share of the time spent on saving the manifest after each output, whatever its size. */
 const SAVING_SHARE = 0.05;
 
 /** The inputs and options that an output depends on. */
@@ -55,9 +55,8 @@ export interface OutputStart extends ManifestStart {
   overwrite: boolean;
 }
 
-/** An output that only this process writes, until it is disposed of. */
+/** An output that only this process writes until it is disposed of. */
 export class Output implements Disposable {
-  /** The inputs, the options, and the outputs written so far. */
   readonly manifest: Manifest;
   readonly #place: OutputPath;
   readonly #lock: OutputLock;
@@ -71,7 +70,7 @@ export class Output implements Disposable {
   }
 
   /**
-   * Opens an output folder: empty, or with the work left by an earlier run with the same inputs and options.
+   * Opens an output folder, empty or with the work of an earlier run with the same inputs and options.
    *
    * @param folder The folder; it may not exist.
    * @param task This run's task among those that write to the folder.
@@ -95,7 +94,7 @@ export class Output implements Disposable {
     };
     const output = Output.#open(place, start, (found) => refuseOthersFolder(place, task, found, overwrite));
     try {
-      // If two runs start together, each checks after it has begun, so at least one sees the other.
+      // If two runs start together, each checks after it has begun, so at least one detects the other.
       refuseOtherDivision(folder, task);
     } catch (error) {
       output.discard();
@@ -111,7 +110,7 @@ export class Output implements Disposable {
    * @param file The file; if it may be a link, the result of {@link placeOfFile}.
    * @param start The inputs and options of the run, and `besides`: the other files in the same folder that
    *   the stage may write.
-   * @throws {UserError} If one of the files is another run's, or if another process is writing them.
+   * @throws {UserError} If one of the files belongs to another run, or another process is writing them.
    */
   static openFile(file: string, start: OutputStart & { besides: readonly string[] }): Output {
     const { work } = placeOfFile(file);
@@ -134,7 +133,7 @@ export class Output implements Disposable {
       refuseLinksIn(place.work, `write to ${place.output}`);
       const begun = readBegun(place.work);
       const published = readManifest(place.manifestPath);
-      // A run that was killed while clearing the folder left the rest.
+      // A run that was killed while it cleared the folder left the rest.
       if (!begun && !published?.replaces) lock.clearFolder();
       const isSame = (manifest: Manifest | undefined) => manifest && isSameWork(manifest, wanted);
       const isPublished = isSame(published) ?? false;
@@ -161,13 +160,13 @@ export class Output implements Disposable {
     return join(this.#place.work, NEXT);
   }
 
-  /** The path of a temporary file, which is deleted at the end. @param name Within the work folder. */
+  /** Path of a temporary file, which is deleted at the end. @param name Within the work folder. */
   workPath(name: string): string {
     this.#lock.requireHeld();
     return join(this.#place.work, name);
   }
 
-  /** The record of an output, if it is finished. */
+  /** The manifest's entry of an output, if it is finished. */
   finished(name: string): ManifestOutput | undefined {
     return this.manifest.outputs.find(({ path }) => path === name);
   }
@@ -220,8 +219,8 @@ export class Output implements Disposable {
   /**
    * Publishes all recorded outputs, and deletes those of the run that they replace.
    *
-   * @throws {UserError} If another program's file has an output's path, or if that path leads through a link;
-   *   nothing is changed then. If a file cannot be moved.
+   * @throws {UserError} If another program's file has an output's path, or that path leads through a link
+   *   (nothing is changed then), or a file cannot be moved.
    */
   publish(): void {
     const { manifest, folder } = this;
@@ -245,7 +244,7 @@ export class Output implements Disposable {
       this.#move(join(work, name), manifestPath);
       syncDirectory(root);
     };
-    // Both are written before anything changes, so that a full disk changes nothing.
+    // Both are written before anything changes, so that a full disk leaves everything unchanged.
     prepare(COMPLETE, { complete: true });
     prepare(MANIFEST, { complete: false, replaces });
     this.#isSaved = true;
@@ -255,7 +254,7 @@ export class Output implements Disposable {
       for (const name of names) {
         if (!exists(join(folder, name))) continue;
         const to = join(root, name);
-        // The folder of a file exists, and this process may not be allowed to make it.
+        // The folder of a file exists, and this process may not have permission to make it.
         if (!folders.has(dirname(to))) Deno.mkdirSync(dirname(to), { recursive: true });
         folders.add(dirname(to));
         this.#move(join(folder, name), to);
@@ -273,7 +272,7 @@ export class Output implements Disposable {
     this.discard();
   }
 
-  /** Begins new outputs. The published ones are kept until the new ones are published. */
+  /** Begins new outputs. Published ones are kept until the new ones are published. */
   begin(): void {
     Object.assign(this.manifest, { outputs: [], complete: false });
     this.#begin();
@@ -283,7 +282,7 @@ export class Output implements Disposable {
     this.#lock.clearFolder();
   }
 
-  /** Deletes the work of a run that failed before completing an output. */
+  /** Deletes the work of a run that failed before it completed an output. */
   discardIfEmpty(): void {
     if (this.manifest.outputs.length === 0) this.discard();
   }
@@ -307,9 +306,9 @@ export class Output implements Disposable {
   }
 
   /**
-   * Keeps the outputs recorded by an earlier run, and deletes its other files.
+   * Keeps the outputs that an earlier run recorded, and deletes its other files.
    *
-   * @param isPublished Whether the published manifest is of the same work.
+   * @param isPublished Whether the published manifest describes the same work.
    * @returns Whether all outputs are left.
    */
   #resume(isPublished: boolean): boolean {
@@ -332,7 +331,7 @@ export class Output implements Disposable {
     const isSize = (file: string) => exists(file) && Deno.statSync(file).size === sizeBytes;
     if (isSize(join(this.folder, path))) return true;
     const file = join(this.#place.root, path);
-    // A file to be replaced may have the same size as its replacement.
+    // A file that is being replaced may have the same size as its replacement.
     const isSame = () => this.manifest.complete || hashOfEnds(file) === endsSha256;
     return isPublished && isSize(file) && isSame();
   }
@@ -343,7 +342,7 @@ export class Output implements Disposable {
   }
 }
 
-/** The files of a folder and its subfolders, by relative path. */
+/** Relative paths of the files in a folder and its subfolders. */
 function filesIn(folder: string, within = ""): string[] {
   return [...Deno.readDirSync(join(folder, within))].flatMap(({ name, isDirectory }) => {
     const path = within === "" ? name : `${within}/${name}`;
@@ -351,10 +350,10 @@ function filesIn(folder: string, within = ""): string[] {
   });
 }
 
-/** Deletes a file, and then any folders on its path that have become empty. */
+/** Deletes a file, then any folders on its path that are empty as a result. */
 function removeOutput(root: string, name: string): void {
   try {
-    // A run killed at this point may have deleted the file but not its folders.
+    // A run killed here may have deleted the file but not its folders.
     if (exists(join(root, name))) Deno.removeSync(join(root, name));
     for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
       Deno.removeSync(join(root, folder));

@@ -1,8 +1,8 @@
 /**
- * A file that a command writes without a manifest: answers, a picture, a page, metrics.
+ * A file that a command writes without a manifest, such as answers, a picture, a page or metrics.
  *
  * It appears once complete. It replaces only an empty file or one from the same command, judged by the first
- * bytes; with `overwrite` it replaces any file. For a link, the target is replaced instead of the link.
+ * bytes; with `overwrite` it replaces any file. If the path is a link, the link's target is replaced.
  *
  * @module
  */
@@ -15,13 +15,13 @@ import { isMissing } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
 import { placeOfFile } from "./output_place.ts";
 
-/** The bytes of a file that show which program wrote it. */
+/** How many bytes at the beginning of a file show which program wrote it. */
 const HEAD_BYTES = 4096;
 
 export interface OutputFileOptions {
   /** The command's name, for messages. */
   stage: string;
-  /** Matches the beginning of this command's files, and of no other files. */
+  /** Matches the beginning of this command's files and of no other files. */
   own: RegExp;
   /** Whether to replace a file that this command did not write. */
   overwrite: boolean;
@@ -32,11 +32,11 @@ export class OutputFile implements Disposable {
   readonly #lock: OutputLock;
   readonly #file: AtomicFile;
   readonly #target: string;
-  /** Identifies the file found at the path when this one was opened. */
+  /** Identifies the file that was at the path when this one was opened. */
   readonly #found: string;
 
   /**
-   * @throws {UserError} If the path has a file that may not be replaced, another process is writing it, or it
+   * @throws {UserError} If the file at the path may not be replaced, another process is writing it, or it
    *   cannot be made.
    */
   constructor(readonly path: string, readonly options: OutputFileOptions) {
@@ -59,15 +59,15 @@ export class OutputFile implements Disposable {
     this.#file.writeSync(bytes);
   }
 
-  /** Writes a text (UTF-8) and gives the file its name. @throws {UserError} As {@link commit}. */
+  /** Writes a text (UTF-8) and renames the file to its final name. @throws {UserError} As {@link commit}. */
   finish(text: string): void {
     this.writeSync(new TextEncoder().encode(text));
     this.commit();
   }
 
   /**
-   * Gives the file its name. @throws {UserError} If another program's file has taken the name since the
-   * output was opened.
+   * Renames the file to its final name. @throws {UserError} If another program's file has taken the name
+   * since the output was opened.
    */
   commit(): void {
     this.#lock.requireHeld();
@@ -88,7 +88,7 @@ export function writeOutputFile(path: string, content: string, options: OutputFi
   file.finish(content);
 }
 
-/** @throws {UserError} If the path is not a regular file, or another program's and `overwrite` is not set. */
+/** @throws {UserError} If the path is not a regular file, or is another program's without `overwrite`. */
 function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileOptions): void {
   try {
     requireRegular(Deno.statSync(path), `write ${path}`);
@@ -102,7 +102,7 @@ function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileO
     throw explainFileError(error, `write ${path}`);
   }
   throw new UserError(
-    `Cannot write ${path}: it is a file that ${stage} did not write; choose another path, or add --overwrite to ` +
+    `Cannot write ${path}: ${stage} did not write this file; choose another path, or add --overwrite to ` +
       "replace it",
   );
 }

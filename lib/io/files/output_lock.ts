@@ -13,9 +13,9 @@ import { explainFileError } from "./file_errors.ts";
 import { exists } from "./inputs.ts";
 
 export const LOCK = "lock";
-/** The previous holder may remove the folder between two steps of the next one, but not this often. */
+/** The previous holder may remove the folder between two steps of the next holder, but not this often. */
 const MAX_ATTEMPTS = 100;
-/** The holder updates the lock file's time this often, so that others see that it is alive. */
+/** How often the holder updates the lock file's time to show others that it is alive. */
 const SIGN_EVERY_MS = 10_000;
 
 /** A lock held until disposal. */
@@ -30,7 +30,7 @@ export class OutputLock implements Disposable {
   }
 
   /**
-   * @param folder The lock file's folder, made if needed.
+   * @param folder The lock file's folder, created if needed.
    * @param options `output`: the locked path as the user named it; `stage`: the holder, for other processes'
    *   messages.
    * @throws {UserError} If another process, or another part of this one, holds the lock.
@@ -52,7 +52,7 @@ export class OutputLock implements Disposable {
           try {
             writeHolder(file, stage);
           } catch (error) {
-            file.close(); // otherwise a lock would remain that nobody can release
+            file.close(); // otherwise nobody could release the lock
             throw error;
           }
           return new OutputLock(folder, output, file);
@@ -66,8 +66,8 @@ export class OutputLock implements Disposable {
   }
 
   /**
-   * Checks that the folder's path still leads to the locked folder, before something is written or deleted
-   * there.
+   * Checks that the folder's path still leads to the locked folder, before something is written or deleted in
+   * it.
    *
    * @throws {UserError} If the folder was moved, deleted, or replaced by another folder or a link.
    */
@@ -98,19 +98,19 @@ export class OutputLock implements Disposable {
         Deno.removeSync(this.folder);
       } catch { /* contains unfinished work, or already belongs to another process */ }
     } finally {
-      // A process being started by another thread holds a copy of the file, and thus the lock, until it
-      // executes its program.
+      // While another thread starts a process, that process holds a copy of the file, and thus the lock,
+      // until it executes its program.
       file.unlockSync();
     }
   }
 }
 
 /**
- * The content of a lock file, read without taking the lock. The holder deletes the file, unless it is killed.
+ * Reads a lock file without taking the lock. The holder deletes the file, unless it is killed.
  *
  * @param folder The lock file's folder.
- * @returns `holder`: such as `shard, process 71, since …`, or empty if not written yet; `aliveMs`: the last
- *   sign of life, milliseconds since 1970. Undefined if the file does not exist.
+ * @returns `holder`: for example `shard, process 71, since …`, or empty if not written yet; `aliveMs`: the
+ *   last sign of life, milliseconds since 1970. Undefined if the file does not exist.
  * @throws {UserError} If it cannot be read.
  */
 export function readLock(folder: string): { holder: string; aliveMs: number } | undefined {
@@ -125,7 +125,7 @@ export function readLock(folder: string): { holder: string; aliveMs: number } | 
   }
 }
 
-/** Undefined if the folder was removed in the meantime. */
+/** Opens the lock file; undefined if the folder was removed in the meantime. */
 function openLock(folder: string): Deno.FsFile | undefined {
   for (const path of [dirname(folder), folder, join(folder, LOCK)]) {
     // The output folder may be a link, but its target must exist.
@@ -143,7 +143,7 @@ function openLock(folder: string): Deno.FsFile | undefined {
     }
     return file;
   } catch (error) {
-    // AlreadyExists: the folder existed when it was to be made, and has been removed since.
+    // AlreadyExists: the folder existed when it was to be created, and has been removed since.
     const isGone = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.AlreadyExists;
     if (isGone) return undefined;
     throw error;

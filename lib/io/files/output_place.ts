@@ -1,6 +1,6 @@
 /**
  * Where an output goes, and what it may replace there: another run's result only with `--overwrite`, and
- * never a file from another stage or a user.
+ * never a file of another stage or of a user.
  *
  * @module
  */
@@ -14,15 +14,15 @@ import { exists, isMissing } from "./inputs.ts";
 import { isSameRun, type Manifest } from "./manifest.ts";
 import { firstManifest, listTasks, manifestName } from "./task_manifests.ts";
 
-/** Maximum length of a file name: Linux's NAME_MAX minus the length added by a temporary name. */
+/** Maximum length of a file name: Linux's NAME_MAX minus what a temporary name adds. */
 const MAX_NAME_BYTES = 255 - temporaryName("").length;
 
 export interface OutputPath {
   /** As given by the user. */
   output: string;
-  /** The folder that names in the manifest are relative to. */
+  /** The folder to which names in the manifest are relative. */
   root: string;
-  /** The folder of unfinished work, within `root`. */
+  /** The folder for unfinished work, within `root`. */
   work: string;
   manifestPath: string;
 }
@@ -67,13 +67,13 @@ export function refuseLinksTo(root: string, name: string): void {
   }
 }
 
-/** The names of all outputs of a manifest, and of those they are replacing. */
+/** Names of all outputs of a manifest, and of those that they replace. */
 export function namesOf({ outputs, replaces = [] }: Manifest): string[] {
   return [...outputs.map(({ path }) => path), ...replaces];
 }
 
 /**
- * Rejects a folder that contains other files or another run's output, or that is divided in another way.
+ * Rejects a folder that contains other files or another run's output, or is divided in another way.
  *
  * @param task This run's task among those that write to the folder.
  */
@@ -119,7 +119,7 @@ export function requireRegularPlaces({ root }: OutputPath, names: readonly strin
   }
 }
 
-/** Refuses to replace files of another run or unknown program. @throws {UserError} If there is one. */
+/** Rejects replacing files of another run or unknown program. @throws {UserError} If there are such files. */
 export function refuseOthersFiles(
   { root }: OutputPath,
   names: readonly string[],
@@ -162,7 +162,7 @@ export function refuseOtherDivision(folder: string, task: ArrayTask): void {
 export interface Found {
   wanted: Manifest;
   published: Manifest | undefined;
-  /** Whether it is from the requested run. */
+  /** Whether it belongs to the requested run. */
   isPublished: boolean;
   /** Whether another run left unfinished work. */
   hasBegunOther: boolean;

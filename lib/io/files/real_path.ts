@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve } from "@std/path";
 import { getOrMake } from "../../base/collections.ts";
 import { UsageError } from "../../base/errors.ts";
 
-/** Resolves links. Parts of the path that do not exist or may not be read are kept unchanged. */
+/** Resolves links. Parts of the path that do not exist or may not be read stay unchanged. */
 export function realPath(path: string): string {
   try {
     return Deno.realPathSync(path);

@@ -1,6 +1,6 @@
 /**
- * Lines on standard output. If standard output is closed at the start, the runtime replaces it by /dev/null,
- * and what is written there is lost without an error.
+ * Lines on standard output. If standard output is closed at the start, the runtime replaces it with
+ * /dev/null, and what is written there is lost without an error.
  *
  * @module
  */

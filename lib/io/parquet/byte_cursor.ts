@@ -10,7 +10,7 @@ export class EncodingError extends Error {
   override name = "EncodingError";
 }
 
-/** Reads bytes and LEB128 numbers front to back. Throws an {@link EncodingError} at the end of the bytes. */
+/** Reads bytes and LEB128 numbers in order. Throws an {@link EncodingError} at the end of the bytes. */
 export class ByteCursor {
   at = 0;
 
@@ -25,13 +25,13 @@ export class ByteCursor {
     return this.bytes[this.at++];
   }
 
-  /** The next bytes, as a view. */
+  /** Returns the next bytes as a view. */
   take(numBytes: number): Uint8Array {
     if (!(numBytes >= 0 && numBytes <= this.left)) throw new EncodingError("the bytes end too early");
     return this.bytes.subarray(this.at, this.at += numBytes);
   }
 
-  /** An unsigned number; exact below 2^53. */
+  /** Reads an unsigned number; exact below 2^53. */
   varint(): number {
     let value = 0;
     for (let scale = 1; scale < 2 ** 70; scale *= 128) {
@@ -42,7 +42,7 @@ export class ByteCursor {
     throw new EncodingError("a number of more than 10 bytes");
   }
 
-  /** A zigzag-encoded signed 64-bit number. */
+  /** Reads a zigzag-encoded signed 64-bit number. */
   zigzag(): bigint {
     let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {

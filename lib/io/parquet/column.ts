@@ -1,8 +1,8 @@
 /**
  * Reads flat columns of numbers, times and texts in pieces of any size, in every encoding and compression
- * that current writers use. The pages of a row group's column are read front to back; memory contains a
- * single page, however large the row group is. (hyparquet decodes whole column chunks, and a damaged run
- * length makes it fill the memory.)
+ * that current writers use. The pages of a row group's column are read in order; memory holds a single page,
+ * however large the row group is. (hyparquet decodes whole column chunks, and a damaged run length makes it
+ * fill the memory.)
  *
  * @module
  */
@@ -42,7 +42,7 @@ export interface Piece<T> {
   isNull: Uint8Array | undefined;
 }
 
-/** Reads a column chunk front to back. A page's array has one element per row, with any value where null. */
+/** Reads a column chunk in order. A page's array has one element per row, with any value for null. */
 abstract class ColumnCursor<A extends Float64Array | Int32Array> {
   readonly #source: ByteSource;
   readonly #chunk: ColumnChunkRange;
@@ -71,7 +71,7 @@ abstract class ColumnCursor<A extends Float64Array | Int32Array> {
   /** Moves the values to their rows if some rows are null. */
   protected abstract spread(values: A, isNull: Uint8Array): A;
 
-  /** Calls `copy` for each page with some of the next rows: with values, from, end, and the first row. */
+  /** Calls `copy` for each page with some of the next rows, with values, from, end, and the first row. */
   protected take(
     numRows: number,
     copy: (values: A, from: number, end: number, at: number) => void,
@@ -199,7 +199,7 @@ export class NumberCursor extends ColumnCursor<Float64Array> {
     super(source, chunk);
   }
 
-  /** The next rows, with NaN for null. @throws {FormatError} If the column is damaged. */
+  /** Reads the next rows, with NaN for null. @throws {FormatError} If the column is damaged. */
   read(numRows: number): Piece<Float64Array> {
     const values = new Float64Array(numRows);
     const isNull = this.take(numRows, (page, from, end, at) => {
@@ -244,11 +244,11 @@ export class NumberCursor extends ColumnCursor<Float64Array> {
   }
 }
 
-/** Reads a column of texts; equal values are one string. Pages are kept as indexes into the texts' bytes. */
+/** Reads a column of texts. Equal values are one string. Pages are kept as indexes into the texts' bytes. */
 export class TextCursor extends ColumnCursor<Int32Array> {
   readonly #pool: TextPool;
   #dictionary: ByteArrays = { bytes: new Uint8Array(0), bounds: new Uint32Array(0) };
-  /** The pool's codes of the dictionary's texts, and the pool generation for which they are valid. */
+  /** The pool's codes for the dictionary's texts, and the pool generation for which they are valid. */
   #codes = new Int32Array(0);
   #generation = -1;
   /** The texts of the current page if it has no dictionary. */
@@ -303,7 +303,7 @@ export class TextCursor extends ColumnCursor<Int32Array> {
   #dictionaryCodes(): Int32Array {
     if (this.#generation !== this.#pool.generation) {
       const size = numTexts(this.#dictionary);
-      // The last code represents null.
+      // The last code stands for null.
       this.#codes = new Int32Array(size + 1).fill(this.#pool.codeOf(""), size);
       for (let i = 0; i < size; i++) this.#codes[i] = this.#codeOf(this.#dictionary, i);
       this.#generation = this.#pool.generation;
@@ -311,7 +311,7 @@ export class TextCursor extends ColumnCursor<Int32Array> {
     return this.#codes;
   }
 
-  /** The pool's code of a text. The index after the last text means null. */
+  /** The pool's code for a text. The index after the last text stands for null. */
   #codeOf({ bytes, bounds }: ByteArrays, index: number): number {
     if (2 * index === bounds.length) return this.#pool.codeOf("");
     const begin = bounds[2 * index];
@@ -327,7 +327,7 @@ function isDictionary(encoding: number): boolean {
   return encoding === ENCODING.rleDictionary || encoding === ENCODING.plainDictionary;
 }
 
-/** The dictionary indexes of a data page: a byte with the bit width, followed by runs. */
+/** Reads the dictionary indexes of a data page: a byte with the bit width, followed by runs. */
 function readIndexes(bytes: Uint8Array, numValues: number, dictionarySize: number): Int32Array {
   const indexes = new Int32Array(numValues);
   if (numValues === 0) return indexes;

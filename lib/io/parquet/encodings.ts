@@ -1,7 +1,7 @@
 /**
- * Decoders of Parquet's encodings (https://parquet.apache.org/docs/file-format/data-pages/encodings/), for
- * flat columns. All of them stop at the end of their bytes and write no more values than requested, even if
- * the bytes are damaged.
+ * Decoders for Parquet's encodings of flat columns
+ * (https://parquet.apache.org/docs/file-format/data-pages/encodings/). All of them stop at the end of their
+ * bytes and write no more values than requested, even if the bytes are damaged.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const TWO_32 = 2 ** 32;
 const DAY_US = 86_400e6;
 
 const MINIBLOCK_MULTIPLE = 32;
-/** Maximum total size of a page's byte arrays; writers' pages have 1 MB. */
+/** Maximum total size of a page's byte arrays. Pages of current writers have 1 MB. */
 const MAX_JOINED_BYTES = 2 ** 26;
 
 /**
@@ -86,7 +86,7 @@ function bitsAt(bytes: Uint8Array, i: number, width: number): bigint {
 /** Byte arrays within one buffer. */
 export interface ByteArrays {
   bytes: Uint8Array;
-  /** The start and end of each array, interleaved. */
+  /** Start and end of each array, interleaved. */
   bounds: Uint32Array;
 }
 
@@ -105,7 +105,7 @@ export function findPlainByteArrays(bytes: Uint8Array, numValues: number): ByteA
   return { bytes, bounds };
 }
 
-/** Finds DELTA_LENGTH_BYTE_ARRAY values; see {@link findPlainByteArrays}. */
+/** Finds DELTA_LENGTH_BYTE_ARRAY values, like {@link findPlainByteArrays}. */
 function findDeltaLengthByteArrays(bytes: Uint8Array, numValues: number): ByteArrays {
   const { values: lengths, numBytes } = decodeDelta(bytes, numValues);
   const bounds = new Uint32Array(2 * numValues);
@@ -227,7 +227,7 @@ export function decodeNumbers(
 /**
  * Finds the texts of a page, as UTF-8.
  *
- * @param maxLength How many bytes of each text are needed; more may be returned.
+ * @param maxLength Number of bytes needed of each text; more may be returned.
  * @throws {EncodingError} If the bytes are damaged or the encoding is not for byte arrays.
  */
 export function findTexts(
@@ -256,12 +256,12 @@ function toPlain(
   return new Uint8Array(Int32Array.from(values, (value) => Number(BigInt.asIntN(32, value))).buffer);
 }
 
-/** Exact floor(nanoseconds / 1000) of a 64-bit integer given as two halves. */
+/** Computes floor(nanoseconds / 1000) exactly, for a 64-bit integer given as two halves. */
 function nanosToMicros(high: number, low: number): number {
   return high * 4_294_967 + Math.floor((high * 296 + low) / 1000);
 }
 
-/** INT96, the old timestamps of Spark and Impala: nanoseconds of the day, then the Julian day. */
+/** Decodes INT96, the old timestamps of Spark and Impala: nanoseconds of the day, then the Julian day. */
 function int96Us(view: DataView, at: number): number {
   const dayUs = nanosToMicros(view.getInt32(at + 4, true), view.getUint32(at, true));
   return (view.getInt32(at + 8, true) - JULIAN_DAY_1970) * DAY_US + dayUs;
@@ -269,7 +269,7 @@ function int96Us(view: DataView, at: number): number {
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Decodes UTF-8. Short ASCII, such as addresses, is decoded without the cost of a call into the decoder. */
+/** Decodes UTF-8. Short ASCII, such as addresses, is decoded without the cost of calling the decoder. */
 export function decodeUtf8(bytes: Uint8Array): string {
   if (bytes.length > 64) return decoder.decode(bytes);
   for (let i = 0; i < bytes.length; i++) if (bytes[i] > 127) return decoder.decode(bytes);

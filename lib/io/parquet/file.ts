@@ -1,8 +1,8 @@
 /**
- * A Parquet file opened for reading: its footer, read by hyparquet, and the offsets of its row groups'
- * columns (https://parquet.apache.org/docs/file-format/). Every fault in its bytes is a {@link FormatError}
- * that names the file. The pages are read by our own code, because a single flipped byte can keep hyparquet
- * from ever returning.
+ * A Parquet file open for reading: its footer, read by hyparquet, and the offsets of its row groups' columns
+ * (https://parquet.apache.org/docs/file-format/). Every fault in its bytes is a {@link FormatError} that
+ * names the file. The pages are read by our own code, because a single flipped byte can keep hyparquet from
+ * ever returning.
  *
  * @module
  */
@@ -26,7 +26,7 @@ const FOOTER_END_BYTES = 8;
 // so files with 20,000 row groups can be read.
 const MAX_FOOTER_VALUES = 2 ** 23;
 const MAX_FOOTER_BYTES = 2 ** 26;
-/** Keeps the statistics of time columns as stored integers: a Date would lose the microseconds. */
+/** Keeps the statistics of time columns as stored integers, because a Date would lose the microseconds. */
 const STORED_TIMES = {
   timestampFromMilliseconds: (value: bigint) => value,
   timestampFromMicroseconds: (value: bigint) => value,
@@ -86,7 +86,7 @@ export class ParquetFile {
     }
   }
 
-  /** According to the footer. */
+  /** As stated in the footer. */
   get numRows(): number {
     return Number(this.metadata.num_rows);
   }
@@ -121,7 +121,7 @@ export class ParquetFile {
     return { name, element, ...range, codec: metaData.codec, numRows };
   }
 
-  /** The minimum and maximum of an integer column in a row group, if the footer has them. */
+  /** The minimum and maximum of an integer column in a row group, if the footer contains them. */
   integerRange(name: string, { index }: RowGroupRange): [least: bigint, greatest: bigint] | undefined {
     const { min_value, max_value } = this.#columnOf(name, index)?.meta_data?.statistics ?? {};
     const isInteger = (value: unknown) => typeof value === "bigint" || Number.isSafeInteger(value);
@@ -149,7 +149,7 @@ function checkMagic(file: FileWindow): void {
   if (sizeBytes < SMALLEST_FILE_BYTES || !isMagicAt(0)) {
     throw new FormatError(
       `it does not start with PAR1, expected a Parquet file; ` +
-        `convert other files of measurements with import first`,
+        `convert other measurement files with import first`,
       { path, offsetBytes: 0 },
     );
   }
@@ -191,7 +191,7 @@ function readFooter(file: FileWindow): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** The byte range of a column chunk; undefined if the footer has no valid one. */
+/** The byte range of a column chunk; undefined if the footer contains no valid one. */
 function chunkBytes(metaData: ColumnMetaData): { startBytes: number; endBytes: number } | undefined {
   const dictionaryBytes = Number(metaData.dictionary_page_offset ?? 0);
   const dataBytes = Number(metaData.data_page_offset);

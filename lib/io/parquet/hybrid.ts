@@ -9,7 +9,7 @@
  */
 import { ByteCursor, EncodingError } from "./byte_cursor.ts";
 
-/** Number of values packed together. The length of a packed run is a multiple of this. */
+/** Number of values packed together. The length of a packed run is a multiple of it. */
 const GROUP = 8;
 
 /** Decodes values of `bitWidth` bits, 0 to 32, to fill `out`. @throws {EncodingError} If there are fewer. */
@@ -69,7 +69,7 @@ function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number 
 /**
  * @param values Each below 2^bitWidth.
  * @param bitWidth Bits per value, 1..24.
- * @param head Bytes to put first.
+ * @param head Bytes that precede the result.
  */
 export function encodeHybrid(values: Int32Array, bitWidth: number, head: readonly number[] = []): Uint8Array {
   // The values of a run of 8 or more take no more bytes than if packed; the run's header has up to 5 bytes.
@@ -94,7 +94,7 @@ export function encodeHybrid(values: Int32Array, bitWidth: number, head: readonl
   return out.subarray(0, packRun(values, packedFrom, values.length, { bitWidth, out, at }));
 }
 
-/** Packs `values[from..end - 1]`, padding the last group with zeros. Writes nothing without values. */
+/** Packs `values[from..end - 1]`, padding the last group with zeros. Writes nothing if there are none. */
 function packRun(
   values: Int32Array,
   from: number,

@@ -139,7 +139,7 @@ const DECOMPRESS: Partial<Record<CompressionCodec, Decompress>> = {
   LZ4_RAW: decompressLz4Raw,
 };
 
-/** All pages share one WebAssembly instance: one per page would use up the memory mappings of the process. */
+/** All pages share one WebAssembly instance: more would use up the memory mappings of the process. */
 function decompressSnappy(page: Uint8Array, numBytes: number): Uint8Array {
   const stated = new ByteCursor(page).varint();
   if (stated !== numBytes) throw new EncodingError(`a page of ${stated} bytes, expected ${numBytes}`);
@@ -159,7 +159,7 @@ export function decompressPage(codec: CompressionCodec, page: Uint8Array, numByt
   return bytes;
 }
 
-/** Rejects a page that is too large, before allocating anything for it. @throws {EncodingError} */
+/** Rejects a page that is too large before anything is allocated for it. @throws {EncodingError} */
 export function checkPageSize({ kind, compressedBytes, uncompressedBytes, numValues }: PageHeader): void {
   const numBytes = Math.max(compressedBytes, uncompressedBytes);
   const maxValues = kind === "dictionary" ? MAX_DICTIONARY_VALUES : MAX_PAGE_VALUES;

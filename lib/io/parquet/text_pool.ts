@@ -1,5 +1,5 @@
 /**
- * Codes for the distinct texts of text columns, so that a function of the text is computed once per distinct
+ * Codes for the distinct texts of text columns, so that a function of a text is computed once per distinct
  * text instead of once per row.
  *
  * @module
@@ -10,11 +10,11 @@ import { decodeUtf8 } from "./encodings.ts";
 export class TextPool {
   /** Changes whenever {@link trim} removes the texts. Codes of earlier generations are invalid. */
   generation = 0;
-  /** The text of each code. */
+  /** Texts by code. */
   readonly texts: string[] = [];
   readonly #codes = new Map<string, number>();
 
-  /** The code of a text, new if the text is. */
+  /** The code of a text. A new text gets a new code. */
   codeOf(text: string): number {
     let code = this.#codes.get(text);
     if (code === undefined) {
@@ -43,21 +43,18 @@ export class PerText<A extends Uint8Array | Int32Array> {
   readonly #find: (text: string) => number;
   readonly #make: (length: number) => A;
   #values: A;
-  /** 1 for computed values. */
+  /** 1 for values already computed. */
   #isKnown = new Uint8Array(0);
   #generation = -1;
 
-  /**
-   * @param make Makes an array.
-   * @param find Computes the value for a text.
-   */
+  /** @param make Makes an array. @param find Computes the value for a text. */
   constructor(make: (length: number) => A, find: (text: string) => number) {
     this.#make = make;
     this.#find = find;
     this.#values = make(0);
   }
 
-  /** The values by code; those of `codes` are computed. */
+  /** Returns the values by code, after computing those of `codes`. */
   of(pool: TextPool, codes: Int32Array): A {
     if (this.#generation !== pool.generation) this.clear();
     this.#generation = pool.generation;

@@ -13,7 +13,7 @@ type Field = number | boolean | ThriftStruct | undefined;
 /** A struct's fields by number; strings and lists are undefined. */
 export type ThriftStruct = Map<number, Field>;
 
-/** Reads structs. Strings and lists are skipped, because they are not needed from page headers. */
+/** Reads structs. Strings and lists are skipped, because page headers are read without them. */
 export class CompactReader extends ByteCursor {
   /** Number of fields and list elements read so far. */
   numValues = 0;
@@ -70,7 +70,7 @@ export class CompactReader extends ByteCursor {
     return undefined;
   }
 
-  /** A signed number; rounded from 2^53 on. */
+  /** A signed number, rounded from 2^53 on. */
   #integer(): number {
     const value = this.varint();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;

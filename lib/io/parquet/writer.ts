@@ -1,7 +1,7 @@
 /**
- * Writes a Parquet file from typed arrays. Each row group leaves memory once written, and the file gets its
- * final name only when it is complete. A column chunk is a single data page, after a dictionary page if that
- * makes it smaller.
+ * Writes a Parquet file from typed arrays. A row group leaves memory once it is written, and the file gets
+ * its final name only when it is complete. A column chunk is a single data page, after a dictionary page if
+ * that makes it smaller.
  *
  * `hyparquet-writer`, which writes the schema and the footer, takes single values in arrays of bigint and
  * string and inspects the type of each. With its column chunks `import` of 1.4 M rows of CSV took 4.6 s of
@@ -18,7 +18,7 @@ import { VERSION } from "../../base/version.ts";
 import { AtomicFile } from "../files/atomic.ts";
 import { encodeHybrid } from "./hybrid.ts";
 
-/** A checksum lets a reader detect a flipped bit. */
+/** With a checksum, a reader detects a flipped bit. */
 const ZSTD_OPTIONS = {
   params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 },
 };
@@ -27,7 +27,7 @@ const INT32_BYTES = 4;
 const INT64_BYTES = 8;
 const LENGTH_BYTES = 4;
 const NO_LEVELS = new Uint8Array(0);
-/** The maximum number of UTF-8 bytes per UTF-16 unit. */
+/** Maximum number of UTF-8 bytes per UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
 /** The index of a row without a value. */
@@ -35,12 +35,12 @@ export const NULL_INDEX = -1;
 
 /**
  * Collects a column of texts or integers as a dictionary of distinct values and an index per row. Most
- * columns of measurements have few distinct values, so a row costs one look-up.
+ * columns of measurements have few distinct values, so a row costs one lookup.
  */
 export class DictionaryColumn<T extends string | number> {
   /** The distinct values in order of first appearance. */
   values: T[] = [];
-  /** Per row: index into {@link values}, or {@link NULL_INDEX}. */
+  /** Index into {@link values} per row, or {@link NULL_INDEX}. */
   readonly indexes: Int32Array;
   readonly #indexOf = new Map<T, number>();
   #lastValue: T | undefined;
@@ -90,14 +90,14 @@ export class DictionaryColumn<T extends string | number> {
 /** Dictionary-encoded texts or integers. */
 export interface IndexedValues {
   values: readonly string[] | readonly number[];
-  /** Per row: index into `values`, or {@link NULL_INDEX}. */
+  /** Index into `values` per row, or {@link NULL_INDEX}. */
   indexes: Int32Array;
 }
 
 export interface ChunkSource {
   name: string;
   type: "INT32" | "INT64" | "DOUBLE" | "BYTE_ARRAY";
-  /** Whether rows, or list elements, may have no value. */
+  /** Whether rows, or list elements, may lack a value. */
   isOptional: boolean;
   /** Plain numbers, or dictionary-encoded texts or integers. */
   data: Float64Array | IndexedValues;
@@ -105,11 +105,11 @@ export interface ChunkSource {
   repetition?: Int32Array;
 }
 
-/** An encoded row group; plain data, so that a worker can make it. */
+/** An encoded row group, as plain data, so that a worker can make it. */
 export interface EncodedRowGroup {
   numRows: number;
   bytes: Uint8Array<ArrayBuffer>;
-  /** The chunks' footer entries, with offsets from the beginning of `bytes`. */
+  /** The chunks' footer entries, with offsets relative to `bytes`. */
   chunks: ColumnChunk[];
 }
 
@@ -158,7 +158,7 @@ export class ParquetOutput {
     this.#flush();
   }
 
-  /** Writes the footer, flushes the file and gives it its final name. @returns The file size in bytes. */
+  /** Writes the footer, flushes the file and renames it as requested. @returns The file size in bytes. */
   close(schema: SchemaElement[]): number {
     this.#parquet.schema = schema;
     this.#parquet.finish();
@@ -191,7 +191,6 @@ function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
   return { file_offset: file_offset + by, meta_data: moved };
 }
 
-/** A version 2 data page. */
 interface DataPage {
   bytes: Uint8Array;
   encoding: "PLAIN" | "RLE_DICTIONARY";
@@ -231,7 +230,7 @@ function writeDataPage(sink: ByteWriter, page: DataPage): number {
 /**
  * @param levels Stored uncompressed before the values.
  * @param bytes The values.
- * @returns Size before compression including the header, in bytes.
+ * @returns Size before compression, including the header, in bytes.
  */
 function writePage(
   sink: ByteWriter,
@@ -286,7 +285,7 @@ function writeColumnChunk(sink: ByteWriter, source: ChunkSource, numRows: number
 
 interface WrittenChunk {
   encodings: ("PLAIN" | "RLE_DICTIONARY")[];
-  /** Size of the dictionary page in the file; 0 without one. */
+  /** Size of the dictionary page in the file; 0 if there is none. */
   dictionaryBytes: number;
   uncompressedBytes: number;
   statistics: Statistics;
@@ -340,7 +339,7 @@ function writeIndexed(
   const statistics = plain.statistics(numNulls);
   const bitWidth = Math.max(1, 32 - Math.clz32(values.length - 1));
   const { bytes, ends } = plain;
-  // The size without a dictionary, estimated as if all values were equally frequent.
+  // The size without a dictionary, if all values were equally frequent.
   const plainBytes = present.length * bytes.length / Math.max(1, values.length);
   if (values.length === 0 || plainBytes < bytes.length + present.length * bitWidth / 8) {
     const gathered = gather(bytes, ends, present);
@@ -421,7 +420,7 @@ function textStatistics(bytes: Uint8Array, ends: Int32Array, numNulls: number): 
     if (compareBytes(text, min) < 0) min = text;
     else if (compareBytes(text, max) > 0) max = text;
   }
-  // Copies: views would keep the whole dictionary in memory until the file is closed.
+  // Copied, because views would keep the whole dictionary in memory until the file is closed.
   return { min_value: min.slice(), max_value: max.slice(), null_count: BigInt(numNulls) };
 }
 

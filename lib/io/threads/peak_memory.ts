@@ -1,5 +1,5 @@
 /**
- * The largest resident memory of this process. The kernel's high-water mark (VmHWM of /proc/self/status,
+ * The peak resident memory of this process. The kernel's high-water mark (VmHWM of /proc/self/status,
  * proc(5)) can only be read with --allow-all, which the compiled binary has. With fewer permissions, the
  * resident memory is sampled.
  *

@@ -16,7 +16,7 @@ export function newSigns(): Int32Array<SharedArrayBuffer> {
   return new Int32Array(new SharedArrayBuffer(8));
 }
 
-/** From now on, counts the signs of this thread in memory that another thread watches. */
+/** Counts the signs of this thread, from now on, in memory that another thread watches. */
 export function countSignsIn(memory: Int32Array<SharedArrayBuffer>): void {
   signs = memory;
 }
@@ -26,7 +26,7 @@ export function signOfWork(): void {
   if (signs) Atomics.add(signs, COUNT, 1);
 }
 
-/** Waits for a disk to store what was written. A slow disk may take long without showing a sign. */
+/** Waits until a disk has stored what was written. A slow disk may take long without any sign of work. */
 export function whileFlushing(flush: () => void): void {
   if (signs) Atomics.add(signs, NUM_FLUSHING, 1);
   try {

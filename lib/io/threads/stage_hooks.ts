@@ -1,12 +1,12 @@
 /**
- * The callbacks of long work: it reports progress to its caller, and the caller can stop it.
+ * Callbacks of long work, which reports its progress to the caller and can be stopped by it.
  *
  * @module
  */
 
-/** A caller's options to see progress and to stop the work. */
+/** A caller's options to follow the progress and to stop the work. */
 export interface StageHooks {
-  /** When aborted, ends the work soon after with the signal's reason. */
+  /** When aborted, the work soon ends with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** Called often. @param phase The phase of the work. @param done Rows done. @param total Rows to do. */
   onProgress?: (phase: string, done: number, total: number) => void;
@@ -28,7 +28,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const YIELD_EVERY_MS = 50;
 
-/** Yields to the event loop now and then, so that signals arrive, and ends the work once it is aborted. */
+/** Yields to the event loop regularly, so that signals arrive, and ends the work once it is aborted. */
 export class EventLoopPacer {
   readonly #signal: AbortSignal | undefined;
   #lastMs = performance.now();
@@ -37,7 +37,7 @@ export class EventLoopPacer {
     this.#signal = hooks.signal;
   }
 
-  /** Yields to the event loop if the last time was long ago. @throws The signal's reason if aborted. */
+  /** Yields to the event loop if the last time was long ago. @throws The signal's reason if it is aborted. */
   async yieldToEventLoop(): Promise<void> {
     const nowMs = performance.now();
     if (nowMs - this.#lastMs < YIELD_EVERY_MS) return;

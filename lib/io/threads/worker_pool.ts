@@ -14,12 +14,12 @@
  */
 import { UserError } from "../../base/errors.ts";
 
-/** A thread as seen by its starter: the part of Worker in use. */
+/** The part of Worker in use: a thread as seen by its starter. */
 export interface Thread {
   onmessage: ((event: MessageEvent) => void) | null;
   onerror: ((event: Pick<ErrorEvent, "message" | "preventDefault">) => void) | null;
   postMessage(message: unknown, transfer?: Transferable[]): void;
-  /** Ends the thread at once, whatever it is doing. */
+  /** Ends the thread immediately. */
   terminate(): void;
 }
 
@@ -35,12 +35,12 @@ function startThread(module: URL): Thread {
   return start(module);
 }
 
-/** Replaces the way in which threads are started from now on. */
+/** Replaces how threads are started from now on. */
 export function startThreadsWith(starter: (module: URL) => Thread): void {
   start = starter;
 }
 
-/** Receives the messages of the thread that requested this one. @returns Sends an answer. */
+/** Receives the messages of the thread that requested this one. @returns A function that sends an answer. */
 function serveThread<T>(
   take: (message: T) => void,
 ): (message: unknown, transfer?: Transferable[]) => void {
@@ -54,10 +54,10 @@ function serveThread<T>(
   return (message, transfer = []) => parent.postMessage(message, transfer);
 }
 
-/** One running and one waiting: a worker is idle only while all its results wait to be taken. */
+/** One running and one waiting: a worker is only idle while all its results wait to be taken. */
 const JOBS_PER_WORKER = 2;
 
-/** A message to a worker. `open` comes first. Both `open` and `job` are answered once. */
+/** A message to a worker. `open` comes first. `open` and `job` are each answered once. */
 type Request = { kind: "open"; setup: unknown } | { kind: "job"; job: unknown } | { kind: "stop" };
 
 /** A message from a worker; `event` may come before the answer. */
@@ -126,7 +126,7 @@ interface PoolOptions<Job> {
   /** The workers' module, which calls {@link serveJobs}. */
   module: URL;
   numWorkers: number;
-  /** When aborted, makes all jobs fail. */
+  /** Makes all jobs fail when aborted. */
   signal?: AbortSignal | undefined;
   /** The parts of a job to transfer instead of copying; none by default. */
   transferOf?: ((job: Job) => Transferable[]) | undefined;
@@ -160,7 +160,7 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
    * Gives a job to a worker.
    *
    * @param onEvent Called with the events of the job.
-   * @throws {UserError} If the job does.
+   * @throws {UserError} If the job throws one.
    */
   ask(worker: number, job: Job, onEvent?: (event: Event) => void): Promise<Result> {
     const heard = onEvent as (event: unknown) => void;
@@ -168,7 +168,7 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
   }
 
   /**
-   * Gives jobs to the workers in turn, starting now, with two jobs per worker ahead of the taken results.
+   * Gives jobs to the workers in turn, starting now, with two jobs per worker ahead of the results taken.
    *
    * @returns The results in job order, whatever the number of workers.
    */
@@ -199,13 +199,12 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
     for (const worker of this.#workers) worker.post({ kind: "stop" });
   }
 
-  /** Ends the workers at once, whatever they are doing. */
+  /** Ends the workers immediately. */
   [Symbol.dispose](): void {
     this.#started.dispose();
   }
 }
 
-/** A worker as seen by the pool. */
 class PoolWorker implements Disposable {
   readonly #thread: Thread;
   readonly #asked: (PromiseWithResolvers<unknown> & { onEvent: ((event: unknown) => void) | undefined })[] =
@@ -232,7 +231,7 @@ class PoolWorker implements Disposable {
   ): Promise<unknown> {
     if (this.#failure) return Promise.reject(this.#failure);
     const asked = { ...Promise.withResolvers<unknown>(), onEvent };
-    asked.promise.catch(() => {}); // the awaiting caller sees the failure; after another failure nobody awaits it
+    asked.promise.catch(() => {}); // the caller that awaits it sees the failure; after another failure nobody awaits it
     this.#asked.push(asked);
     this.post(request, transfer);
     return asked.promise;

@@ -510,7 +510,7 @@ Deno.test("inspect explains what to do when too many files are open", {
   assertEquals(code, 1);
   assertMatch(
     new TextDecoder().decode(stderr),
-    /^error: Cannot read \S+\.arrayrecord: this process may not open more files; raise the limit with ulimit -n, or give fewer files\n$/,
+    /^error: Cannot read \S+\.arrayrecord: this process may not open more files; raise the limit with ulimit -n, or pass fewer files\n$/,
   );
 });
 

@@ -47,7 +47,7 @@ Deno.test("import fails with a one-line error and no output when an input is unr
     await assertFails(`${folder}/cut.jsonl`, folder, "the JSON ends inside the object");
     await assertFails(`${folder}/cut.jsonl.gz`, folder, "ends too early");
     await assertFails(`${folder}/cut.jsonl.zst`, folder, "cut.jsonl.zst at byte");
-    await assertFails(`${folder}/empty.json`, folder, "expected a file of measurements");
+    await assertFails(`${folder}/empty.json`, folder, "expected a measurement file");
     await assertFails(`${folder}/link.json`, folder, "link.json: no such file");
   }));
 

@@ -36,7 +36,7 @@ Deno.test("measurements in a mixed folder are read, and other files are reported
   });
   assertEquals(names, ["a.csv", "b.txt", "c.log.gz", "d.json", "empty.log"]);
   assertEquals(lines, [
-    "leaving out README.md: not measurement files by their names",
+    "leaving out README.md: the names are not those of measurement files",
     "leaving out header.csv: it has no rows below its header",
     "leaving out notes.txt: found the columns hello, world",
     "leaving out page.csv.gz: it looks like HTML (a login or error page?)",
@@ -51,7 +51,7 @@ Deno.test("rotated logs are read", () => {
     "ping.log.old": TABLE,
   });
   assertEquals(names, rotated);
-  assertEquals(lines, ["leaving out ping.log.old: not measurement files by their names"]);
+  assertEquals(lines, ["leaving out ping.log.old: the names are not those of measurement files"]);
 });
 
 Deno.test("a file that is named is read whatever it contains, and so is a folder of nothing else", async () => {

@@ -54,7 +54,7 @@ Deno.test("import fails with a one-line error for every bad input", () =>
       [["--input", `${folder}/none.jsonl`], 1, "found no measurements (neither objects nor rows)"],
       [["--input", pipe], 1, "it is a named pipe, expected a file"],
       [["--input", `${folder}/none.json`], 1, "no such file"],
-      [["--input", `${folder}/empty`], 1, "expected a file of measurements"],
+      [["--input", `${folder}/empty`], 1, "expected a measurement file"],
       [["--input", `${folder}/cut.json`], 1, `Cannot read ${folder}/cut.json at byte 16`],
       [["--input", `${folder}/page.json`], 1, "it looks like HTML"],
       [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "expected mean | min | median | each"],

@@ -1,6 +1,6 @@
 /**
  * Opens place files: MMDB, CSV of ip-location-db and the probe archive of RIPE Atlas, compressed or not. The
- * format is recognised by a file's content. Several files are merged field by field; later ones override
+ * content of a file determines its format. Several files are merged field by field; later ones override
  * earlier ones.
  *
  * @module
@@ -72,7 +72,7 @@ function placeOf(
   };
 }
 
-/** Paths of fields in MMDB records, separated by dots. The first one that a record has is used. */
+/** Dot-separated paths of fields in MMDB records. The first one that a record has is used. */
 const NAMES = {
   latitude: ["latitude", "location.latitude", "lat"],
   longitude: ["longitude", "location.longitude", "lng", "lon"],
@@ -114,7 +114,7 @@ function mmdbPlace(record: MmdbValue): Place {
   return placeOf({ latitude, longitude, countryCode, region, city, asNumber, asName });
 }
 
-/** The first of several fields that is a number or a text. */
+/** The first of several fields that is a number or text. */
 function fieldOf(record: MmdbValue, names: readonly string[]): MmdbValue | undefined {
   for (const name of names) {
     let value: MmdbValue | undefined = record;
@@ -128,7 +128,7 @@ function fieldOf(record: MmdbValue, names: readonly string[]): MmdbValue | undef
 
 /** Ranges of one IP version. */
 interface PlaceRanges {
-  /** Numbers of the first addresses; `ends` has those after the last. In file order until they are sorted. */
+  /** Numbers of the first addresses; `ends` holds those after the last. In file order until sorted. */
   readonly starts: number[];
   readonly ends: number[];
   readonly places: Place[];
@@ -139,9 +139,9 @@ const RANGES =
   "country, state, county, city, postcode, latitude, longitude";
 
 /**
- * A CSV file of ip-location-db with ranges that do not overlap: the first and last address as numbers or
- * text, then the country's code, or the AS and its name, or country, state, county, city, postcode, latitude,
- * longitude and time zone.
+ * A CSV file of ip-location-db with ranges that do not overlap. Columns: the first and last address as
+ * numbers or text, then the country's code, or the AS and its name, or country, state, county, city,
+ * postcode, latitude, longitude and time zone.
  */
 class CsvPlaces implements PlaceSource {
   /** By address length. */
@@ -184,7 +184,7 @@ class CsvPlaces implements PlaceSource {
     });
   }
 
-  /** Adds a record. @returns What is wrong with it, if anything. */
+  /** Adds a record. @returns What is wrong with it; undefined if it is valid. */
   #add([first, last, ...values]: string[]): string | undefined {
     const [from, to] = [first, last].map(boundOf);
     if (!from || !to || from.length !== to.length || to.number < from.number) {
@@ -232,20 +232,20 @@ function sortRanges({ starts, ends, places }: PlaceRanges): void {
   }
 }
 
-/** A probe's address gives a place to the prefix of this length, which is a block of a `PlaceTable`. */
+/** A probe's address determines the place of the prefix of this length, a block of a `PlaceTable`. */
 const OWN_BITS = { 4: 24, 16: 40 } as const;
 
-/** How many bytes of probes are in memory at a time. */
+/** Size of the pieces in which probes are read. */
 const CHUNK_BYTES = 1 << 18;
 
 /**
- * Probes and anchors of RIPE Atlas with the locations stated by their hosts:
+ * Probes and anchors of RIPE Atlas, located where their hosts say:
  * https://ftp.ripe.net/ripe/atlas/probes/archive/ and the objects of https://atlas.ripe.net/api/v2/probes/
- * and https://atlas.ripe.net/api/v2/anchors/. A probe's address gives a place to its /24 or /40, and only an
- * AS to the announced prefix around it.
+ * and https://atlas.ripe.net/api/v2/anchors/. A probe's address determines the place of its /24 or /40, but
+ * only the AS of the announced prefix around it.
  */
 class AtlasPlaces implements PlaceSource {
-  /** By address length, prefix length in bits, and first number of the prefix. */
+  /** Keyed by address length, prefix length in bits, and first number of the prefix. */
   readonly #places = { 4: new Map<number, Map<number, Place>>(), 16: new Map<number, Map<number, Place>>() };
   #numProbes = 0;
 

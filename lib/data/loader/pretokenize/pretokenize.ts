@@ -1,8 +1,8 @@
 /**
  * `pretokenize`: writes the tokens that this program trains on as Parquet, for other trainers.
  *
- * Vocabulary v1 makes a sequence of each measurement, v2 of each context of one epoch. Input folders that
- * contain `train`, `val` and `test` keep their splits. A rerun of interrupted work keeps the finished files.
+ * Vocabulary v1 makes a sequence from each measurement, v2 from each context of one epoch. Input folders that
+ * contain `train`, `val` and `test` keep their splits. Rerunning interrupted work keeps the finished files.
  *
  * @module
  */
@@ -46,7 +46,7 @@ const PROBE_ROWS = {
 interface CommonOptions {
   /** Files, folders and globs. */
   inputs: readonly string[];
-  /** The contents of the inputs' manifests; read by default. */
+  /** Contents of the inputs' manifests; read from the inputs by default. */
   checked?: CheckedOutputs;
   output: string;
   sequencesPerFile: number;
@@ -77,12 +77,12 @@ export interface V2Options extends CommonOptions {
 export interface PretokenizeSummary {
   sequences: number;
   tokens: number;
-  /** Rows read: measurements, or probe rows. */
+  /** Number of measurements or probe rows read. */
   inputRows: number;
   rejected: Record<string, number>;
   /** Sums by split; `all` if the input has no splits. */
   splits: Record<string, Record<string, number>>;
-  /** Other figures of the run: the clip of RTTs in microseconds, the number of skipped damaged chunks. */
+  /** Other figures of the run: the clip of RTTs in microseconds, and the number of skipped damaged chunks. */
   further: Record<string, number>;
   /** Output files, relative to the folder. */
   outputs: string[];
@@ -94,7 +94,7 @@ export interface PretokenizeSummary {
 /**
  * Runs the stage.
  *
- * @throws {UserError} If the input or output cannot be used; a rerun continues where this run ended.
+ * @throws {UserError} If the input or output cannot be used. A rerun continues where this run ended.
  */
 export async function pretokenize(
   options: V1Options | V2Options,
@@ -216,7 +216,7 @@ class Work {
     return clippedRtt(await rttQuantileUs(this.inputs.files, rttClip.quantile, onRows));
   }
 
-  /** The files of each split, or all files. */
+  /** The files of each split, or all files if there are no splits. */
   #groups(): [split: string | undefined, files: string[]][] {
     const { files, splitOfFile } = this.inputs;
     if (!splitOfFile) return [[undefined, files]];
@@ -238,7 +238,7 @@ class Work {
     return new TokenShards(this.output, options);
   }
 
-  /** Shows progress and yields to signals. */
+  /** Shows progress and handles signals. */
   #counter(phase: string, numRows: number): RowCounter {
     let numRowsDone = 0;
     return (numNewRows) => {
@@ -250,8 +250,8 @@ class Work {
 }
 
 /**
- * Writes all contexts of one epoch, in row order. They are not packed: masks for several contexts in one
- * sequence depend on the trainer, and trainers that pack use lengths.
+ * Writes all contexts of one epoch, in row order. They are not packed, because masks for several contexts in
+ * one sequence depend on the trainer, and trainers that pack use lengths.
  */
 async function writeContextSequences(
   source: ProbeRowSource,
@@ -270,7 +270,7 @@ async function writeContextSequences(
         await shards.skip();
         continue;
       }
-      // The loader's stream (loader/blocks.ts), and thus the same contexts.
+      // The same stream as the loader (loader/blocks.ts), and thus the same contexts.
       const random = new RandomStream(seed, "loader/context", epoch, index, i);
       const context = sampleContext(prepare(), maxTokens, random, DEFAULT_SAMPLING);
       const writer = new TokenWriter(tokens);
@@ -301,7 +301,7 @@ async function writeMeasurementSequences(
       if (fault) reject(rejects, batch, row, fault);
       else if (!shards.isWanted) await shards.skip();
       else {
-        // Awaited only at the end of a file: a row takes less time than a turn of the event loop.
+        // Awaited only at the end of a file, because a row takes less time than a turn of the event loop.
         const finishing = shards.append(encoder.encode(batch, row));
         if (finishing) await finishing;
       }
@@ -311,8 +311,8 @@ async function writeMeasurementSequences(
 }
 
 /**
- * A quantile of the RTTs in the files, in bounded memory and in whole microseconds. It is read from an RTT
- * code and off by at most 0.049 %.
+ * A quantile of the RTTs in the files, in whole microseconds, computed in bounded memory. It is read from an
+ * RTT code and off by at most 0.049 %.
  *
  * @param quantile 0 to 1.
  * @returns At least 1; 1 if the files have no replies.
@@ -324,7 +324,7 @@ async function rttQuantileUs(
 ): Promise<number> {
   const counts = new Float64Array(0x10000);
   let total = 0;
-  // The pass that writes counts rejected rows.
+  // The later pass that writes tokens counts rejected rows.
   const read = { rejects: new RejectLog(), columns: [] };
   for await (const { rttMs, numRows, numRowsRead } of readMeasurements(files, read)) {
     for (let row = 0; row < numRows; row++) {
@@ -341,7 +341,7 @@ async function rttQuantileUs(
   return Math.max(1, Math.round(decodeRttCode(code) * US_PER_MS));
 }
 
-/** The reason why a row has no tokens, if any: values are never wrapped or cut. */
+/** Why a row has no tokens; undefined if it has. Values are never wrapped or truncated. */
 function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding): Rejection | undefined {
   for (const key of NEEDED) {
     const value = batch[key]?.[row] ?? NaN;
@@ -361,7 +361,7 @@ function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding)
   return undefined;
 }
 
-/** If the reader rejected rows of a batch, row indexes are unknown, and the error names the whole batch. */
+/** If the reader rejected rows of a batch, row indexes are unknown, so the error names the whole batch. */
 function reject(rejects: RejectLog, batch: SourcedBatch, row: number, { reason, found }: Rejection): void {
   const isExact = batch.numRowsRead === batch.numRows;
   const place = isExact ? "" : `, in one of the ${batch.numRowsRead} rows from ${batch.firstRow} on`;
@@ -377,7 +377,7 @@ class RowEncoder {
     this.#writer = new WholeMeasurementWriter(new Uint16Array(MAX_TOKENS), encoding);
   }
 
-  /** The tokens of a row without fault; valid until the next call. */
+  /** Returns the tokens of a valid row. The array is only valid until the next call. */
   encode(batch: SourcedBatch, row: number): Uint16Array {
     const msmId = batch.msmId?.[row] ?? 0;
     const rttMs = batch.rttMs[row];

@@ -2,7 +2,7 @@
  * Divides numbered sequences among Parquet files with equal numbers of sequences.
  *
  * The file of a sequence depends only on the sequence's number. So a rerun skips the sequences of finished
- * files without making their tokens, and writes the others like an uninterrupted run.
+ * files without making their tokens, and writes the others exactly as an uninterrupted run would.
  *
  * @module
  */
@@ -15,11 +15,10 @@ import { type ChunkSource, encodeChunks, ParquetOutput } from "../../../io/parqu
 interface TokenShardsOptions extends TokenParquetOptions {
   /** Folder within the output folder; undefined for files at the top. */
   split: string | undefined;
-  /** Sequences per file; the last may have fewer. */
+  /** Number of sequences per file. The last file may have fewer. */
   sequencesPerFile: number;
 }
 
-/** Receives sequences one after another. */
 export class TokenShards implements Disposable {
   readonly #output: Output;
   readonly #options: TokenShardsOptions;
@@ -34,7 +33,7 @@ export class TokenShards implements Disposable {
     this.#isFinished = this.#isFileFinished();
   }
 
-  /** Whether the next sequence must be made; if not, {@link skip} it. */
+  /** Whether the next sequence must be made. If not, call {@link skip}. */
   get isWanted(): boolean {
     return !this.#isFinished;
   }
@@ -72,7 +71,6 @@ export class TokenShards implements Disposable {
     return this.close();
   }
 
-  /** Finishes the file being written. */
   async close(): Promise<void> {
     if (this.#writer) await this.#output.record(this.#name, this.#writer.close());
     this.#writer = undefined;
@@ -82,7 +80,7 @@ export class TokenShards implements Disposable {
   }
 }
 
-/** Tokens per row group: about 2 MB in a reader's memory. */
+/** Number of tokens per row group, which takes about 2 MB in a reader's memory. */
 const ROW_GROUP_TOKENS = 1 << 20;
 
 /**
@@ -100,14 +98,14 @@ const SCHEMA: SchemaElement[] = [
     logical_type: { type: "LIST" },
   },
   { name: "list", repetition_type: "REPEATED", num_children: 1 },
-  // Optional although no element is missing: elements of Arrow's list<uint16> may be missing.
+  // Optional although no element is missing, because elements of Arrow's list<uint16> may be missing.
   { name: "element", repetition_type: "OPTIONAL", type: "INT32", converted_type: "UINT_16" },
   { name: "length", repetition_type: "REQUIRED", type: "INT64" },
 ];
 
 interface TokenParquetOptions {
   vocabSize: number;
-  /** Texts for the file's footer, by key. */
+  /** Texts by key, written to the file's footer. */
   metadata: Record<string, string>;
 }
 
@@ -115,7 +113,7 @@ interface TokenParquetOptions {
  * Writes sequences of tokens to one Parquet file, which appears when it is complete.
  *
  * Tokens are already dictionary indexes: the dictionary is the vocabulary, 0, 1, 2, …, and a token takes 9
- * bits before zstd. (`hyparquet-writer` writes lists value by value at 3.5 M tokens/s on 2 shared x86 cores
+ * bits before zstd. (`hyparquet-writer` writes lists value by value, at 3.5 M tokens/s on 2 shared x86 cores
  * in 2026, compared with more than 12 M here.)
  */
 export class TokenParquetWriter {
@@ -125,7 +123,7 @@ export class TokenParquetWriter {
   readonly #vocabulary: number[];
   /** The row group being filled. */
   readonly #tokens = new Int32Array(ROW_GROUP_TOKENS);
-  /** 0 where a row begins, 1 elsewhere. */
+  /** 0 at the start of a row, 1 elsewhere. */
   readonly #repetition = new Int32Array(ROW_GROUP_TOKENS);
   #numGroupTokens = 0;
   #lengths: number[] = [];
@@ -153,7 +151,7 @@ export class TokenParquetWriter {
     this.#numTokens += tokens.length;
   }
 
-  /** Writes the remaining rows and the footer, flushes the file to the disk and gives it its final name. */
+  /** Writes the remaining rows and the footer, flushes the file to disk and renames it to its final name. */
   close(): { sequences: number; tokens: number } {
     this.#flush();
     this.#output.close(SCHEMA);

@@ -1,5 +1,5 @@
 /**
- * Keys of addresses and probes. Texts become four u32 words once per distinct value, a table numbers the
+ * Keys of addresses and probes. Each distinct text is converted to four u32 words once, a table numbers the
  * distinct keys, and each key has a hash that determines its split, shard, partition and position in the
  * output.
  *
@@ -20,9 +20,9 @@ const PRIME_3 = 0xc2b2ae3d;
 const PRIME_4 = 0x27d4eb2f;
 
 /**
- * Numbers distinct keys 0, 1, 2, … in order of first appearance: a hash table from 128-bit keys in typed
- * arrays to dense ids, without an object per key. It uses open addressing with linear probing (Knuth, TAOCP
- * 3, 6.4) and is at most half full.
+ * Numbers distinct keys 0, 1, 2, … in order of first appearance. This is a hash table from 128-bit keys in
+ * typed arrays to dense ids, without an object per key. It uses open addressing with linear probing (Knuth,
+ * TAOCP 3, 6.4) and is at most half full.
  */
 export class KeyTable {
   size = 0;
@@ -34,7 +34,7 @@ export class KeyTable {
   /** Id + 1, or 0 for an empty slot. */
   #slots: Uint32Array = new Uint32Array(2 * FIRST_CAPACITY);
 
-  /** The id of a key from another table. */
+  /** The id of a key that is in another table. */
   idIn({ words, kinds }: KeyTable, id: number): number {
     return this.idOf(words, 4 * id, kinds[id]);
   }
@@ -112,7 +112,7 @@ function grown<A extends Int32Array | Uint32Array | Uint8Array>(values: A, lengt
 export class IdNumbering {
   /** The distinct ids, by number. */
   ids: number[] = [];
-  /** By id: its number, valid if `#stamps` shows that it was set since the last {@link clear}. */
+  /** Number by id, valid if `#stamps` shows that it was set since the last {@link clear}. */
   #numbers = new Int32Array(1024);
   #stamps = new Uint32Array(1024);
   #stamp = 1;
@@ -146,7 +146,7 @@ function mix(w0: number, w1: number, w2: number, w3: number, kind: number): numb
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** The kind of a key. Being part of the hash, it distinguishes the hashes of equal words. */
+/** The kind of a key. It is part of the hash, so that equal words of two kinds have different hashes. */
 export const KeyKind = { PROBE: 0, PAIR: 1, ROW: 2, IPV4: 4, IPV6: 6 } as const;
 
 const TWO_32 = 2 ** 32;
@@ -182,7 +182,7 @@ export function wordsToAddress(words: Uint32Array, at: number, version: number):
 }
 
 /**
- * Writes the words of a 53-bit integer, such as a probe id or microseconds since 1970.
+ * Writes a 53-bit integer, such as a probe id or microseconds since 1970, as two words.
  *
  * @param out Receives the two words, the upper one first.
  */
@@ -204,7 +204,7 @@ export class SourceKeys extends KeyTable {
     this.#seed = seed;
   }
 
-  /** The id of an address, whatever its spelling; valid until the next {@link trim}. */
+  /** The id of an address in any spelling; valid until the next {@link trim}. */
   idOfAddress(text: string): number {
     const bytes = addressBytes(text);
     addressToWords(bytes, this.#key, 0);
@@ -219,8 +219,8 @@ export class SourceKeys extends KeyTable {
   }
 
   /**
-   * Removes all keys if there are more than `maxKeys`, and returns whether it did. Earlier `words` and
-   * `kinds` stay valid for the earlier ids.
+   * Removes all keys if there are more than `maxKeys`. @returns Whether keys were removed. Earlier `words`
+   * and `kinds` stay valid for the earlier ids.
    */
   trim(maxKeys: number): boolean {
     if (this.size <= maxKeys) return false;

@@ -1,5 +1,5 @@
 /**
- * The rows of `probe-rows` in spill files and in memory, with address ids, and the order of groups.
+ * The rows of `probe-rows` in spill files and in memory, with addresses as ids, and the order of groups.
  *
  * @module
  */
@@ -30,15 +30,15 @@ export interface ProbeColumns {
   src: Uint32Array;
   /** Id in `keys`. */
   dst: Uint32Array;
-  /** Id in `keys`: the source's address again, or the probe id. */
+  /** Id in `keys` of the source's address or of the probe. */
   group: Uint32Array;
   /** The kind of an address is its IP version. */
   keys: KeyTable;
-  /** Additional columns that the sort carries along. */
+  /** Further columns that are sorted along. */
   further: readonly ColumnData[];
 }
 
-/** Names the columns of a block of {@link probeSchema}, which may have more columns if there is a group. */
+/** Names the columns of a block of {@link probeSchema}. If there is a group, more columns may follow. */
 export function nameColumns(columns: readonly ColumnData[], keys: KeyTable): ProbeColumns {
   const [timeUs, rttMs, src, dst, group, ...further] = columns;
   return {

@@ -3,9 +3,9 @@
  * (Knuth, TAOCP 3, 5.4) with sorted runs on disk.
  *
  * Both give the same order, (group hash, group kind, time, order in the input), so the output does not depend
- * on the memory limit. The merge keeps one block of every run in memory: with a budget of R rows per run and
- * 64 rows per block it can sort R^2 / 64 rows (for the default limit, 6 M rows per run, more than 10^11 rows
- * in one partition).
+ * on the memory limit. The merge keeps one block of every run in memory. With R rows per run and 64 rows per
+ * block it can sort R^2 / 64 rows (for the default limit, 6 M rows per run, more than 10^11 rows in one
+ * partition).
  *
  * @module
  */
@@ -23,17 +23,17 @@ import {
 } from "./spill.ts";
 import { TimeSorter } from "./time_sorter.ts";
 
-/** Bytes per row in addition to its columns: row order, slots of its keys, and the time sort's scratch. */
+/** Bytes per row in addition to its columns: row order, slots of its keys, and scratch of the time sort. */
 const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
 
 export interface RowSink {
-  /** Starts a group, to which the following rows belong. No group is started twice. */
+  /** Starts the group of the rows that follow. No group is started twice. */
   beginGroup(group: Group): void;
-  /** Receives a row; the columns may change after the call. */
+  /** Receives a row. The columns may change after the call. */
   push(columns: ProbeColumns, row: number): void;
 }
 
-/** The number of rows of the schema that can be sorted at once within a budget. */
+/** Number of rows of the schema that can be sorted at once within a memory budget. */
 export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
   return Math.max(1024, Math.floor(memoryBytes / (rowSizeBytes + SORT_BYTES_PER_ROW)));
 }
@@ -55,7 +55,6 @@ export class PartitionSorter {
   #columns: ColumnData[] = [];
   #capacity = 0;
 
-  /** @param spill Contains the rows. */
   constructor(spill: SpillReader, options: SortOptions) {
     this.#spill = spill;
     this.#options = options;
@@ -157,7 +156,7 @@ export class PartitionSorter {
   }
 }
 
-/** Divides blocks into runs of at most `maxRows` rows, or of a single block. */
+/** Divides blocks into runs of at most `maxRows` rows, or of a single larger block. */
 function divideBlocks(blocks: readonly StoredBlock[], maxRows: number): StoredBlock[][] {
   const runs: StoredBlock[][] = [];
   let numRows = Infinity;
@@ -188,13 +187,13 @@ class RunCursor {
   #numRows = 0;
 
   constructor(readonly run: number, readonly runs: SpillReader, readonly seed: number) {
-    // The first block is at the end.
+    // In reverse: the first block is last.
     this.#blocks = runs.blocks(run).reverse();
     this.columns = nameColumns(runs.schema.map((column) => makeColumn(column, 0)), this.#keys);
     this.group = { words: [0, 0, 0, 0], kind: -1, hash: new Uint32Array(4) };
   }
 
-  /** Moves to the next row; returns whether there is one. */
+  /** Moves to the next row. @returns Whether there is one. */
   next(): boolean {
     if (++this.row === this.#numRows && !this.#readNext()) return false;
     const { columns, row } = this;
@@ -218,7 +217,7 @@ class RunCursor {
     return true;
   }
 
-  /** Runs are consecutive parts of the input, so the lower run comes first among equals. */
+  /** Runs are consecutive parts of the input, so among equals the lower run comes first. */
   compare(other: RunCursor): number {
     return compareGroups(this.group, other.group) || this.timeUs - other.timeUs || this.run - other.run;
   }

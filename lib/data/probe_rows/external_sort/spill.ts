@@ -35,7 +35,7 @@ interface SpillKeys {
 }
 
 interface BlockHeader {
-  /** The offset of the partition's previous block, or -1. */
+  /** Offset of the partition's previous block; -1 if there is none. */
   previousOffset: number;
   numRows: number;
   numKeys: number;
@@ -44,7 +44,7 @@ interface BlockHeader {
 interface BlockTarget {
   /** Columns with enough space. */
   into: ColumnData[];
-  /** The first row of `into` to write. */
+  /** First row of `into` to write. */
   at: number;
   /** Assigns the ids in key columns. */
   keys: KeyTable;
@@ -61,12 +61,12 @@ export function makeColumn({ type }: SpillColumn, numRows: number): ColumnData {
   return new CONSTRUCTORS[type](numRows);
 }
 
-/** Bytes of a row in its column arrays. */
+/** Bytes per row in the column arrays. */
 function columnBytes(schema: readonly SpillColumn[]): number {
   return schema.reduce((sum, { type }) => sum + CONSTRUCTORS[type].BYTES_PER_ELEMENT, 0);
 }
 
-/** Maximum memory of a row, reached if it shares no keys with other rows. */
+/** Maximum memory per row, reached if the row shares no keys with others. */
 export function rowBytes(schema: readonly SpillColumn[]): number {
   return columnBytes(schema) + KEY_BYTES * numKeyColumns(schema);
 }
@@ -135,7 +135,7 @@ class BlockFormat {
     return { previousOffset, numRows, numKeys };
   }
 
-  /** A buffer for the bytes of a block after its header, valid until the next call. */
+  /** Returns a buffer for the part of a block after its header, valid until the next call. */
   reserveBody(header: BlockHeader): Uint8Array<ArrayBuffer> {
     const sizeBytes = this.#bodyBytes(header);
     return new Uint8Array(this.#reserve(sizeBytes), 0, sizeBytes);
@@ -170,7 +170,7 @@ class BlockFormat {
   }
 }
 
-/** Copies the numbers at the indexes to consecutive elements of an array. @param at The first element. */
+/** Copies the numbers at the indexes to consecutive elements of an array, starting at element `at`. */
 function gather(
   from: ColumnData,
   indexes: Uint16Array | Uint32Array,
@@ -201,7 +201,7 @@ export interface SpillIndex {
   sizeBytes: number;
 }
 
-/** The minimum number of rows buffered per partition, so that a block is worth a disk access. */
+/** Minimum number of rows buffered per partition, so that a block is worth a disk access. */
 const MIN_BUFFER_ROWS = 64;
 const MAX_BUFFER_ROWS = 4096;
 
@@ -217,7 +217,7 @@ export class SpillWriter {
   #isOpen = true;
 
   /**
-   * Makes the file, replacing any older one of the same name.
+   * Makes the file, replacing any older file of the same name.
    *
    * @param options `numPartitions`; `bufferBytes`: memory for rows not yet written.
    */
@@ -243,7 +243,7 @@ export class SpillWriter {
    * Appends rows.
    *
    * @param rows If the generation of their keys has changed, `words` and `kinds` must be new arrays.
-   * @param partitionOf The partition of each row, or the number of partitions for a row to skip.
+   * @param partitionOf The partition of each row; the number of partitions for a row to skip.
    */
   append(rows: SpillRows, partitionOf: Uint32Array): void {
     const numPartitions = this.#fill.length;
@@ -253,7 +253,7 @@ export class SpillWriter {
     }
   }
 
-  /** Appends rows to one partition. @param order The indexes of the rows, in the order of writing. */
+  /** Appends rows to one partition. @param order Indexes of the rows in the order to write them. */
   appendTo(partition: number, { columns, keys }: Omit<SpillRows, "numRows">, order: Uint32Array): void {
     this.#useKeys(keys);
     for (let from = 0; from < order.length;) {
@@ -267,7 +267,7 @@ export class SpillWriter {
     }
   }
 
-  /** Writes the buffered rows, flushes the file to the disk and closes it. */
+  /** Writes the buffered rows, flushes the file to disk and closes it. */
   finish(): SpillIndex {
     this.#flushAll();
     this.#file.flush();
@@ -354,7 +354,7 @@ export class SpillReader implements Disposable {
     }
   }
 
-  /** The partition's blocks in the order of writing, file after file. */
+  /** The partition's blocks in the order they were written, file after file. */
   blocks(partition: number): StoredBlock[] {
     return this.parts.flatMap(({ index }, i) => this.#blocksIn(this.#files[i], index, partition));
   }
@@ -388,8 +388,8 @@ export class SpillReader implements Disposable {
 /**
  * Groups rows by bucket, keeping their order (a counting sort).
  *
- * @returns `order`: row numbers, bucket after bucket; `starts`: the start of each bucket in it, followed by
- *   the end.
+ * @returns `order`: row numbers, bucket after bucket; `starts`: where each bucket starts in `order`, followed
+ *   by the end.
  */
 export function bucketRows(
   bucketOf: Uint32Array,

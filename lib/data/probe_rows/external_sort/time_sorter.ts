@@ -1,10 +1,10 @@
-/** Shorter ascending runs are extended to this length by insertion before merging. */
+/** Shorter ascending runs are extended to this length by insertion before they are merged. */
 const MIN_RUN_ROWS = 24;
 
 /**
- * Sorts slices of row numbers by time, reusing its scratch arrays: a natural merge sort (Knuth, TAOCP 3,
- * 5.2.4), which takes one pass for the many sources that are already in order. Rows with equal times keep
- * their order.
+ * Sorts slices of row numbers by time, reusing its scratch arrays. A natural merge sort (Knuth, TAOCP 3,
+ * 5.2.4) takes one pass for the many sources that are already in order. Rows with equal times keep their
+ * order.
  */
 export class TimeSorter {
   #keys = new Float64Array(0);
@@ -39,7 +39,7 @@ function isSorted(rows: Uint32Array, timesUs: Float64Array): boolean {
   return true;
 }
 
-/** The starts of ascending runs, followed by the end. Short runs are first extended by insertion. */
+/** Returns the starts of ascending runs, followed by the end. Short runs are first extended by insertion. */
 function findRuns(keys: Float64Array, rows: Uint32Array): number[] {
   const n = rows.length;
   const starts = [0];
