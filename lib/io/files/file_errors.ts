@@ -15,7 +15,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   EEXIST: "a part of the path is not a directory; check the path",
   ELOOP: "too many links in a chain; delete the link that leads to itself",
   ENAMETOOLONG: "a name in it is too long for the file system; choose a shorter one",
-  EMFILE: "this process may not open more files; raise the limit with ulimit -n, or give fewer files",
+  EMFILE: "this process may not open more files; raise the limit with ulimit -n, or pass fewer files",
   ENFILE: "the system may not open more files; end other programs and run again",
   ENOSPC: "no space left on the device; free some and run again",
 };
