@@ -1,7 +1,7 @@
 /**
  * MaxMind DB files (MMDB, version 2.0: https://maxmind.github.io/MaxMind-DB/): a binary search tree over the
- * bits of addresses whose leaves point to records. `mmdb-lib` decodes nodes and records; its own reader does
- * not visit all networks.
+ * bits of addresses, with leaves that point to records. `mmdb-lib` decodes nodes and records; its own reader
+ * does not visit all networks.
  *
  * @module
  */
@@ -17,10 +17,10 @@ export interface MmdbMap {
 }
 
 const METADATA_MARKER = "\xab\xcd\xefMaxMind.com";
-/** Zero bytes between the tree and the records. */
+/** Number of zero bytes between the tree and the records. */
 const SEPARATOR_BYTES = 16;
 
-/** Whether a file has the metadata of a database. @param bytes The whole file. */
+/** Whether a file contains the metadata of a database. @param bytes The whole file. */
 export function isMmdb(bytes: Uint8Array): boolean {
   return bufferOf(bytes).lastIndexOf(METADATA_MARKER, undefined, "latin1") >= 0;
 }
@@ -35,7 +35,7 @@ export class Mmdb {
   readonly #metadata: Metadata;
   readonly #nodes: Walker;
   readonly #decoder: { decode(offset: number): { value: MmdbValue } };
-  /** The node or leaf at which the IPv4 addresses start. */
+  /** The node or leaf where the IPv4 addresses start. */
   readonly #ipv4Root: number;
 
   /**
@@ -62,7 +62,7 @@ export class Mmdb {
     }
   }
 
-  /** An address's record number for {@link record}; undefined for none. @param address 4 or 16 bytes. */
+  /** Finds an address's record number for {@link record}, if it has one. @param address 4 or 16 bytes. */
   find(address: Uint8Array): number | undefined {
     const { nodeCount, ipVersion } = this.#metadata;
     if (address.length === 16 && ipVersion === 4) return undefined;
@@ -120,7 +120,7 @@ export class Mmdb {
     return side === 0 ? this.#nodes.left(offset) : this.#nodes.right(offset);
   }
 
-  /** Decodes a value. A damaged one makes `mmdb-lib` read past the end, or follow pointers in a circle. */
+  /** Decodes a value. A damaged one makes `mmdb-lib` read past the end or follow pointers in a circle. */
   #checked<T>(decode: () => T): T {
     try {
       return decode();

@@ -2,7 +2,7 @@
  * Ping results of RIPE Atlas, from its API, its stream and its daily dumps.
  *
  * Fields: https://atlas.ripe.net/docs/apis/result-format/ . All firmware since 2011 is supported, including
- * results with numbers as text, `addr` for `dst_addr`, and without the list of replies, `af` or `from`.
+ * results with numbers as text, with `addr` for `dst_addr`, or without the list of replies, `af` or `from`.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import {
 const MAX_TYPE_LENGTH = 80;
 /** A probe whose clock was last synchronised longer ago than this does not know the time. */
 const MAX_UNSYNCED_S = 86_400;
-/** Seconds from the measurement to its storage. A probe without a network keeps its results for weeks. */
+/** Seconds from a measurement until it is stored. A probe without a network keeps its results for weeks. */
 const STORED_AFTER_S = { least: -3600, most: 30 * 86_400 };
 
 export const atlas: Format = {
@@ -48,11 +48,11 @@ interface Replies {
   numEntries: number;
   /** RTTs of the entries that are neither duplicates nor late. */
   rttsMs: number[];
-  /** Why the first impossible one of these RTTs is rejected, if there is one. */
+  /** Why the first impossible RTT among these is rejected; undefined if there is none. */
   wrongRtt: Rejection | undefined;
-  /** Whether any RTT means no reply; the counts may not reflect that. */
+  /** Whether any RTT stands for no reply, which the counts may not reflect. */
   hasNoReplyRtt: boolean;
-  /** Entries that report an error of the probe, such as no network. */
+  /** Number of entries that report an error of the probe, such as no network. */
   numErrors: number;
 }
 
@@ -78,12 +78,12 @@ function readReplies(list: unknown, options: ReadingOptions): Replies {
   return { numEntries, rttsMs, wrongRtt, hasNoReplyRtt, numErrors };
 }
 
-/** Whether a field is missing or, as some programs write missing ones, null. */
+/** Whether a field is missing, or null as some programs write missing ones. */
 function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }
 
-/** Whether an entry of a list describes a packet (and not, for example, a hop). */
+/** Whether an entry of a list describes a packet (and not a hop, for example). */
 function isReply(entry: unknown): entry is JsonObject {
   if (typeof entry !== "object" || entry === null) return false;
   return "rtt" in entry || ("x" in entry || "error" in entry || "dup" in entry) && !("hop" in entry);
@@ -97,19 +97,19 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** NaN for anything but a number or a number as text. */
+/** NaN for anything except a number or a number as text. */
 function toNumber(value: unknown): number {
   if (typeof value === "number") return value;
   return isText(value) && value.trim() !== "" ? Number(value) : NaN;
 }
 
-/** The `type` of a result, or `ping` if it only has the fields of one; undefined if this is not a result. */
+/** The `type` of a result; `ping` if it only has the fields of one; undefined if it is not a result. */
 export function resultType(object: JsonObject): string | undefined {
   const { type, result } = object;
   const isResult = "prb_id" in object || "msm_id" in object || "timestamp" in object;
   if (typeof type === "string") return isResult ? type : undefined;
   const hasTarget = "dst_addr" in object || "addr" in object;
-  // A measurement with named fields may also have a time and a target, but a result has its RTTs in a list.
+  // A measurement with named fields may also have a time and a target, but a result lists its RTTs.
   if (!isResult || !hasTarget || "rtt" in object) return undefined;
   const isPing = Array.isArray(result)
     ? result.every(isReply) && (result.length > 0 || "rcvd" in object)
@@ -224,7 +224,7 @@ function summariseReplies(
   const numLost = [toId(Math.max(0, numSent - numReceived))];
   if (numReceived === 0) return { rttsMs: [FAILED_RTT_MS], numLost };
   if (replies.length > 0) return { rttsMs: [summarise(replies, choice)], numLost };
-  // The oldest firmware reports this instead of the list of replies.
+  // The oldest firmware reports this instead of a list of replies.
   const statedMs = toNumber(choice === "min" ? result.min : result.avg);
   if (Number.isNaN(statedMs)) {
     return { reason: "incompleteResult", found: `rcvd is ${rcvd} and the RTT is missing` };
@@ -234,7 +234,7 @@ function summariseReplies(
   return { rttsMs: [rttMs], numLost: rttMs === FAILED_RTT_MS ? [toId(numSent)] : numLost };
 }
 
-/** NaN for anything but a non-negative integer. */
+/** NaN for anything except a non-negative integer. */
 function toId(value: number): number {
   return Number.isSafeInteger(value) && value >= 0 ? value : NaN;
 }

@@ -1,5 +1,5 @@
 /**
- * Measurement rows in columns: the output of Parquet readers, importers and the synthetic Internet.
+ * Measurements as columns: the output of Parquet readers, importers and the synthetic Internet.
  *
  * Column names in files are those of the RIPE Atlas data set (`src_addr`, `event_time`). In the program,
  * names end in their units.
@@ -14,7 +14,7 @@ export const FAILED_RTT_MS: number = -1;
 
 /** The earliest valid time: 1990-01-01, in microseconds since 1970. */
 export const MIN_TIME_US: number = Date.UTC(1990, 0, 1) * 1000;
-/** The first time that is too late: 2100-01-01, in microseconds since 1970. */
+/** The first time that is too late to be valid: 2100-01-01, in microseconds since 1970. */
 export const END_TIME_US: number = Date.UTC(2100, 0, 1) * 1000;
 
 /** Whether an RTT is above 0 and shorter than the longest RTT that has a code. */
@@ -26,7 +26,7 @@ export function isRtt(rttMs: number): boolean {
 export interface MeasurementBatch {
   /** Number of rows. */
   numRows: number;
-  /** Microseconds since 1970-01-01T00:00:00Z (exact: below 2^53). */
+  /** Microseconds since 1970-01-01T00:00:00Z; exact, since they are below 2^53. */
   eventTimeUs: Float64Array;
   /** IPv4 or IPv6, as text. */
   srcAddr: string[];
@@ -36,7 +36,7 @@ export interface MeasurementBatch {
   ipVersion: Uint8Array;
   /** Milliseconds, or {@link FAILED_RTT_MS}. */
   rttMs: Float64Array;
-  /** Measurement id. Like the columns below, absent if the file has none. */
+  /** Measurement id. This and the following columns are absent if the file does not contain them. */
   msmId?: Float64Array;
   /** Probe id. */
   prbId?: Float64Array;

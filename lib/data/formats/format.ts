@@ -1,9 +1,9 @@
 /**
- * The interface of measurement formats, and what all formats share: reading options, the words for no reply,
+ * The interface of measurement formats, and what all formats share: reading options, words for no reply,
  * units of RTTs, addresses by name.
  *
- * A format is one module of this folder that exports a {@link Format} and is listed in `registry.ts`. It
- * finds results in JSON objects, in text, or in both.
+ * A format is a module in this folder that exports a {@link Format} and is listed in `registry.ts`. It finds
+ * results in JSON objects, in text, or in both.
  *
  * @module
  */
@@ -13,24 +13,24 @@ import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
 import { OTHER_DATE, parseTimeUs, type TimeFault, type TimeUnit } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
 
-/** @internal The source address of an Atlas result. `auto` is `from` if that is public, else `src_addr`. */
+/** The source address of an Atlas result. `auto` is `from` if that is public, otherwise `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";
 
-/** @internal How to get one RTT from a result's replies; `each` makes a row of every packet instead. */
+/** How to get one RTT from a result's replies; `each` makes a row from every packet instead. */
 export type RttChoice = "mean" | "min" | "median" | "each";
 
-/** The choice that makes each network and city a source, for results without one. */
+/** Makes each network and city a source, for results without a source. */
 export const NETWORK_SOURCE = "network";
 
-/** How measurements are read. Plain data, since it is sent to worker threads. */
+/** How to read measurements. Plain data, because it is sent to worker threads. */
 export interface ReadingOptions {
-  /** The source of an Atlas result. `network` acts as `auto`, but see {@link NETWORK_SOURCE}. */
+  /** The source of an Atlas result. `network` is like `auto` there, but see {@link NETWORK_SOURCE}. */
   source: SourceChoice | "network";
-  /** Which RTT to take from several replies. */
+  /** Which RTT to take if there are several replies. */
   rtt: RttChoice;
-  /** Reads only this format; by default every format, recognised by its first bytes. */
+  /** The only format to read; by default any format, recognised by the first bytes. */
   format?: string | undefined;
-  /** Names of columns and fields by meaning, such as `rtt_s` to `seconds`; others have their usual names. */
+  /** Names of columns and fields by key, such as `rtt_s` to `seconds`. Others have their usual names. */
   columns?: ReadonlyMap<string, string> | undefined;
   /** The source address of rows without one. */
   src?: string | undefined;
@@ -40,9 +40,9 @@ export interface ReadingOptions {
   noReply?: readonly string[] | undefined;
   /** Addresses by lower-case name, for hosts that a file names. */
   addresses?: ReadonlyMap<string, string> | undefined;
-  /** When the first packet was sent, if the text has no times; Unix seconds. */
+  /** Unix seconds at which the first packet was sent, if the text contains no times. */
   startS?: number | undefined;
-  /** Seconds between such packets (1). */
+  /** Seconds between such packets; 1 by default. */
   intervalS?: number | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface PingRow {
   msmId: number;
   /** Probe id, or NaN. */
   prbId: number;
-  /** Microseconds since 1970; NaN if the text has no time. */
+  /** Microseconds since 1970; NaN if the text contains no time. */
   eventTimeUs: number;
   srcAddr: string;
   dstAddr: string;
@@ -65,7 +65,7 @@ export interface PingRow {
   sizeBytes: number;
   /** Lost packets of each row, or NaN. */
   numLost: number[];
-  /** Names of the addresses, if the result has them. */
+  /** Names of the addresses, if the result contains them. */
   srcName?: string;
   dstName?: string;
 }
@@ -76,14 +76,14 @@ export interface Rejection extends Fault {
   readonly found: string;
   /** The endpoint that is missing. */
   readonly end?: "src" | "dst";
-  /** The unit that the time seems to have. */
+  /** The unit that the time appears to have. */
   readonly unit?: TimeUnit | undefined;
 }
 
-/** A text cannot be measurements, since its format or header is unknown or it has no rows. */
+/** Thrown for a text that cannot be measurements: its format or header is unknown, or it has no rows. */
 export class NoMeasurementsError extends FormatError {}
 
-/** Why a result has no row, without the advice, which is about options of the command line. */
+/** Why a result has no row, without the advice, which refers to command-line options. */
 export function messageOf({ reason, ...fault }: Rejection): string {
   const text = faultText({ ...fault, advice: undefined });
   return reason === "unknownLine" || reason === "invalidCsv" ? text : `${reason}, ${text}`;
@@ -102,7 +102,7 @@ export function objectOf(value: unknown): JsonObject {
   return typeof value === "object" && value !== null ? value as JsonObject : {};
 }
 
-/** @param line Where the finding was, from 1. */
+/** @param line Line of the finding, from 1. */
 export type TakeFinding = (finding: Finding, line: number) => void;
 
 export interface TextReader {
@@ -113,7 +113,7 @@ export interface TextReader {
 export interface Format {
   /** As in `--format`. */
   readonly name: string;
-  /** For users, such as `RIPE Atlas ping results (JSON)`. */
+  /** A title for users, such as `RIPE Atlas ping results (JSON)`. */
   readonly title: string;
   /** How to find results in JSON, whatever surrounds them. */
   readonly json?: {
@@ -128,7 +128,7 @@ export interface Format {
   readonly text?: {
     /** Whether a text that begins with `head` has this format. @param head Whole lines. */
     isHead(head: string, options: ReadingOptions): boolean;
-    /** Whether it has this format even if it contains lines of another one. */
+    /** Whether the text has this format even if it contains lines of another one. */
     isSurely?(head: string, options: ReadingOptions): boolean;
     /** Whether the text is JSON lines that this format reads as text. */
     isJsonHead?(head: string): boolean;
@@ -148,7 +148,7 @@ export abstract class LineReader implements TextReader {
 
   constructor(readonly options: ReadingOptions, readonly take: TakeFinding) {}
 
-  /** Reads a line, without its newline and the blanks around it. @param line Its number, from 1. */
+  /** Reads a line, without its newline and surrounding blanks. @param line Its number, from 1. */
   abstract read(text: string, line: number): void;
 
   end(): void {}
@@ -170,17 +170,17 @@ export abstract class LineReader implements TextReader {
   }
 }
 
-/** Whether one of the first lines of a text meets a condition, without the time at its beginning. */
+/** Whether one of the first lines of a text, without a leading time, meets a condition. */
 export function hasLine(head: string, isKnown: (text: string) => boolean): boolean {
   return head.split("\n").slice(0, MAX_HEAD_LINES).some((line) => isKnown(leadingTime(line.trim()).text));
 }
 
 const ISO_DATE = String
   .raw`\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)\b)?`;
-/** Zones by name, unlike levels of a log (`INFO`) and the first words of ping. */
+/** Names of zones, as opposed to levels of a log (`INFO`) and the first words of ping. */
 const ZONE_NAME = String
   .raw` (?:[CEW]ES?T|[CEMP][DS]T|A[CEKW][DS]T|NZ[DS]T|[BGHIJK]ST|SAST|[CEW]AT|[ABCT]RT|CLT|[HP]KT|SGT|PHT|MSK|WIB)\b`;
-/** Times that cannot be read, because their zone, year or order is not known: of `date`, `ts`, syslog. */
+/** Times whose zone, year or order is unknown, as written by `date`, `ts` and syslog. */
 const UNCLEAR_TIME = [
   String.raw`(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d\d? \d\d:\d\d:\d\d(?:${ZONE_NAME})?(?: \d{4})?`,
   String.raw`(?:[A-Z][a-z]{2},? )?\d\d? [A-Z][a-z]{2} \d{4} \d\d?:\d\d:\d\d(?: [AP]M)?(?:${ZONE_NAME})?`,
@@ -193,7 +193,7 @@ const LEADING_TIME = new RegExp(
 );
 
 /**
- * Splits a line into the time at its beginning (microseconds since 1970, or NaN) and the rest.
+ * Splits a line into its leading time (microseconds since 1970, or NaN) and the rest.
  *
  * @returns `fault` describes a time that cannot be read.
  */
@@ -207,17 +207,17 @@ export function leadingTime(line: string): { timeUs: number; text: string; fault
   return { timeUs: NaN, text, fault: { ...wrongTime(`time ${match[1]}`, parsed.fault), advice } };
 }
 
-/** Lower-case texts for no reply, as in fping, rrdtool, pandas, R, SQL, spreadsheets and ping loggers. */
+/** Texts for no reply, in lower case, as in fping, rrdtool, pandas, R, SQL, spreadsheets and ping loggers. */
 const NO_REPLY = new Set([
   ...["", "-", "--", "---", "*", "x", "null", "(null)", "none", "nil", "unknown", "lost", "loss", "\\n"],
   ...["nan", "-nan", "nat", "na", "n/a", "n.a", "#n/a", "#nv", "<na>"],
   ...["inf", "+inf", "-inf", "infinity", "-infinity"],
 ]);
-/** The same in sentences, such as `Request timed out.` or `TTL expired in transit`. */
+/** The same as sentences, such as `Request timed out.` or `TTL expired in transit`. */
 export const NO_REPLY_SENTENCE =
   /unreachable|time.?d?.?out|expired|exceeded|no.?(?:reply|response|answer)|zeit.berschreitung|nicht erreichbar/;
 
-/** Units of RTTs in ms. The µ of Windows-1252 is no UTF-8. */
+/** Units of RTTs in ms. The µ of Windows-1252 is not UTF-8. */
 export const RTT_UNITS: Readonly<Record<string, number>> = {
   "\ufffds": 1e-3,
   ...{ ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3, usec: 1e-3, ms: 1, msec: 1, s: 1000, sec: 1000 },
@@ -239,7 +239,7 @@ function isNoReply(text: string, { noReply = [] }: ReadingOptions): boolean {
 }
 
 /**
- * Reads an RTT as files write it.
+ * Reads an RTT as it is in a file.
  *
  * @param value A number, a text, or null for no reply.
  * @param unitMs The unit of a plain number, ms.
@@ -275,7 +275,7 @@ function durationMs(text: string): number | undefined {
   return found ? 60_000 * Number(found[1] ?? found[3] ?? 0) + 1000 * Number(found[2] ?? found[4]) : undefined;
 }
 
-/** Why a number is not an RTT. @param found The field's name and value. */
+/** Explains why a number is not an RTT. @param found The field's name and value. */
 export function wrongRtt(rttMs: number, found: string): Rejection {
   if (rttMs !== 0) return { reason: "invalidRtt", found };
   const advice = "add --no-reply 0 if it means no reply";
@@ -315,10 +315,10 @@ function wrongTime(shown: string, { found, ...fault }: TimeFault): Rejection {
   return { reason: "invalidTime", found: found === undefined ? shown : `${shown}: ${found}`, ...fault };
 }
 
-/** What to do about a text without times. */
+/** What to do if a text contains no times. */
 export const GIVE_TIME = "give its column with --columns time=NAME, or --start TIME and --interval SECONDS";
 
-/** When packet n (from 0) of a text without times was sent: microseconds since 1970, or NaN. */
+/** Time of packet n (from 0) in a text without times: microseconds since 1970, or NaN. */
 export function intervalTimeUs({ startS = NaN, intervalS = 1 }: ReadingOptions, n: number): number {
   return Math.round((startS + intervalS * n) * 1e6);
 }
@@ -335,11 +335,11 @@ export interface FoundPing {
   msmId?: number;
   prbId?: number;
   sizeBytes?: number;
-  /** Lost packets, if the result does not list every packet; by default those of `rttsMs` without a reply. */
+  /** Lost packets, if the result does not list every packet; by default the `rttsMs` without a reply. */
   numLost?: number | undefined;
 }
 
-/** Converts a ping: names become addresses, and several RTTs one unless the options ask for each. */
+/** Converts a ping: names to addresses, and several RTTs to one unless the options ask for each. */
 export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rejection {
   const { addresses } = options;
   const src = addressOf(ping.src || options.src || "", addresses);
@@ -374,7 +374,7 @@ export function numLostOf(rttsMs: readonly number[], choice: RttChoice): number[
   return choice === "each" ? rttsMs.map(isLost) : [rttsMs.reduce((sum, rttMs) => sum + isLost(rttMs), 0)];
 }
 
-/** Combines the RTTs of several replies, ms. */
+/** Combines the RTTs of several replies. @returns ms. */
 export function summarise(rttsMs: readonly number[], choice: RttChoice): number {
   if (choice === "min") return rttsMs.reduce((least, rttMs) => Math.min(least, rttMs));
   if (choice === "median") {
@@ -388,7 +388,7 @@ export function summarise(rttsMs: readonly number[], choice: RttChoice): number 
 }
 
 const MAPPED = /^::ffff:.*\./;
-/** More than one address. */
+/** Matches more than one address. */
 const PREFIX = /^(?:[^/:]+\/(?!32$)|[^/]*:[^/]*\/(?!128$))\d{1,3}$/;
 /** `web.example (192.0.2.1)`, `192.0.2.1 [web.example]` */
 const HOST_AND_HOST = /^([^\s()[\]]+)\s*[([]([^\s()[\]]*[.:][^\s()[\]]*)[)\]]$/;
@@ -398,12 +398,12 @@ export function isHost(text: string, { addresses }: ReadingOptions): boolean {
   return addressOf(text, addresses).bytes !== undefined;
 }
 
-/** The address of a host, in its canonical form; the text itself if it has none. */
+/** The address of a host in its canonical form; the text itself if there is none. */
 export function addressIn(text: string, addresses: ReadingOptions["addresses"]): string {
   return addressOf(text, addresses).canonical || text;
 }
 
-/** The address in a host as files write it, or of its name. IPv4-mapped IPv6 addresses become IPv4. */
+/** The address of a host as written in files, or of its name. IPv4-mapped IPv6 addresses become IPv4. */
 function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
   const address = readAddress(text);
   if (address.bytes) {
@@ -418,7 +418,7 @@ function addressOf(text: string, addresses: ReadingOptions["addresses"]): Addres
 
 function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {
   if (text === "") return missingEnd(name);
-  const advice = "give the address of this name with --names FILES";
+  const advice = "add the address of this name with --names FILES";
   return { reason: "unparseableAddress", found: `${name} ${shortened(text)}`, advice };
 }
 
@@ -427,8 +427,8 @@ export function missingEnd(end: "src" | "dst", found: string = end): Rejection {
 }
 
 /**
- * The host in a text that may have a scheme, a port, a path, a zone or an address beside its name, such as
- * `https://192.0.2.1:443/x`, `fe80::1%eth0`, `web.example (192.0.2.1)`.
+ * Extracts the host from a text that may contain a scheme, a port, a path, a zone or an address beside its
+ * name, such as `https://192.0.2.1:443/x`, `fe80::1%eth0`, `web.example (192.0.2.1)`.
  */
 export function hostOf(text: string): string {
   if (PREFIX.test(text)) return text;

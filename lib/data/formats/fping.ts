@@ -2,7 +2,7 @@
  * The output of `fping`: a line for each packet (`-l`, `-c`, `-C`), summaries (`-q`, `-Q`), `is alive` and
  * `is unreachable`, and the JSON lines of `-J` (fping 5.3 and later).
  *
- * A summary of packets that earlier lines reported is ignored. `-D` puts before each line the time when it
+ * A summary of packets that earlier lines reported is ignored. `-D` begins each line with the time when it
  * was written, which for a loss is when fping stopped waiting. Without `-D`, packet n of a destination was
  * sent n intervals after `startS`.
  *
@@ -40,16 +40,16 @@ const SUMMARY = new RegExp(
   String
     .raw`${TARGET}\s+: xmt/rcv/%(?:loss|return) = (\d+)/(\d+)/\d+%(?:.*, min/avg/max = [^/]+/([^/]+)/\S+)?`,
 );
-/** `192.0.2.1 is alive (27.0 ms)`; the time is there only with `-e`. */
+/** `192.0.2.1 is alive (27.0 ms)`; the time is present only with `-e`. */
 const ALIVE = new RegExp(
   String.raw`${TARGET} is (alive|unreachable)(?: \([^)]*\))*?(?: \(([^)\s]+) ms\))?(?: \[<- \S+\])?$`,
 );
-/** The time of day before summaries of `-Q`, whose date is unknown. */
+/** The time of day before the summaries of `-Q`. Its date is unknown. */
 const TIME_OF_DAY = /^\[\d\d:\d\d:\d\d\]$/;
-/** The host could not send, or could not resolve the name. */
+/** Reported if the host could not send, or could not resolve the name. */
 const LOCAL_ERROR =
   /^fping6?: |error while sending ping|sendto|can't create|network is unreachable|not permitted|permission denied|name or service not known|name resolution|no address associated|address not found$/i;
-/** The loss itself has a separate line. */
+/** A separate line reports the loss itself. */
 const ICMP_ERROR = /^ICMP .* for ICMP Echo sent to /;
 /** Duplicates, and statistics of all targets. */
 const OTHER =
@@ -73,7 +73,7 @@ export const fping: Format = {
 };
 
 interface Target {
-  /** Packets of earlier runs; `nextRound` also counts this run. */
+  /** Number of packets of earlier runs; `nextRound` includes this run. */
   firstRound: number;
   nextRound: number;
   /** What reported the packets that the next summary counts. */
@@ -87,7 +87,7 @@ interface Place {
 
 class FpingReader extends LineReader {
   readonly #targets = new Map<string, Target>();
-  /** The time in the line before the summaries of an interval, if there was one. */
+  /** Time in the line before the summaries of an interval; undefined if there was none. */
   #intervalTimeUs: number | undefined;
 
   read(whole: string, line: number): void {
@@ -151,7 +151,7 @@ class FpingReader extends LineReader {
     this.#report(place, name, target.firstRound + sequence, [rtt]);
   }
 
-  /** `is alive` or `is unreachable`: the only packet of a run that stops at the first reply. */
+  /** Handles `is alive` or `is unreachable`: the only packet of a run that stops at the first reply. */
   #alive(place: Place, name: string, isAlive: boolean, rtt: string): void {
     if (isAlive && rtt === "") return this.take({ skipped: "alive without an RTT" }, place.line);
     const target = this.#of(name);
@@ -159,14 +159,14 @@ class FpingReader extends LineReader {
     target.firstRound = target.nextRound;
   }
 
-  /** The packets of a run: one result if the line has a time, otherwise packets an interval apart. */
+  /** Handles the packets of a run: one result if the line has a time, otherwise packets an interval apart. */
   #values(place: Place, name: string, rtts: readonly unknown[]): void {
     const target = this.#of(name);
     if (this.#endRun(target, false)) return;
     const beginUs = this.#intervalTimeUs ?? NaN;
     if (!Number.isNaN(place.timeUs)) this.#report(place, name, 0, rtts);
     else if (!Number.isNaN(beginUs)) {
-      // A time alone on the line before, as `date` prints it, is the beginning of the run.
+      // A time alone on the preceding line, as `date` prints it, is the beginning of the run.
       const stepUs = 1e6 * (this.options.intervalS ?? 1);
       rtts.forEach((rtt, i) => this.#report({ ...place, timeUs: beginUs + i * stepUs }, name, 0, [rtt]));
     } else for (const rtt of rtts) this.#report(place, name, target.nextRound++, [rtt]);
@@ -189,7 +189,7 @@ class FpingReader extends LineReader {
     target.firstRound = target.nextRound;
   }
 
-  /** Ends the run that a summary counts. @returns Whether its packets are already reported. */
+  /** Ends the run that a summary counts. @returns Whether its packets have already been reported. */
   #endRun(target: Target, isInterval: boolean): boolean {
     const { reportedBy } = target;
     target.firstRound = target.nextRound;

@@ -1,7 +1,7 @@
 /**
  * Ping measurements of Globalping, in the form of the response to `GET /v1/measurements/{id}`.
  *
- * One object contains the results of all probes that took part. Only its network and city identify a probe:
+ * One object contains the results of all probes that took part. Only a probe's network and city identify it:
  * the API reports neither its address nor a stable id ("Probes share no UUIDs", Globalping's README). Our
  * measurements need a source address, so by default such results are rejected and counted. With
  * {@link NETWORK_SOURCE}, each network and city gets an address instead ({@link placeholderAddress}), from
@@ -33,7 +33,7 @@ export const globalping: Format = {
   json: {
     isResult: isGlobalping,
     findings: globalpingRows,
-    // Objects written by other programs may have no id.
+    // Objects written by other programs may lack an id.
     idOf: (object) => typeof object.id === "string" ? object.id : hashOf(object).toHex(),
   },
 };
@@ -55,7 +55,7 @@ export function isGlobalping(object: JsonObject): boolean {
 }
 
 /**
- * Converts the results of a measurement. Its creation is the only known time; it runs within seconds of it.
+ * Converts the results of a measurement. Its creation is the only known time; it runs within seconds of that.
  *
  * @param measurement An object for which {@link isGlobalping} is true.
  */
@@ -63,11 +63,11 @@ function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Gene
   const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
   const protocol = String(objectOf(measurement.measurementOptions).protocol ?? "ICMP").toUpperCase();
   for (const { probe, result } of resultsOf(measurement)) {
-    // A reply to TCP shows when a port answered, not the host.
+    // A reply to TCP shows when a port answered, not when the host did.
     if (protocol !== "ICMP" && measurement.type === "ping") {
       yield { skipped: `globalping ping by ${protocol}` };
     } else if (measurement.type !== "ping") yield { skipped: `globalping ${measurement.type}` };
-    // Not run (`failed`, `offline`) or not ended (`in-progress`), which says nothing about the path.
+    // Not run (`failed`, `offline`) or not finished (`in-progress`), which says nothing about the path.
     else if (result.status !== "finished") yield { skipped: `globalping ${result.status}` };
     else if (!hasNumbers(result)) yield { skipped: "globalping finished without numbers" };
     else {
@@ -88,7 +88,7 @@ function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Gene
   }
 }
 
-/** Whether a test counted its packets; if an ICMP error ended it, all counts are -1. */
+/** Whether a test counted its packets. If an ICMP error ended it, all counts are -1. */
 function hasNumbers({ stats, timings }: JsonObject): boolean {
   const { total, rcv } = objectOf(stats);
   return Array.isArray(timings) && timings.length > 0 || !(Number(total) < 0 || Number(rcv) < 0);
@@ -124,7 +124,7 @@ function hashOf(value: unknown): Uint8Array {
   return sha256(new TextEncoder().encode(JSON.stringify(value)));
 }
 
-/** A readable name of a network and city, such as `Berlin, DE, AS3320`. */
+/** Names a network and city, for example `Berlin, DE, AS3320`. */
 function nameOf({ city, state, country, asn }: GlobalpingProbe): string {
   return [city, state, country, asn === undefined ? undefined : `AS${asn}`].filter(Boolean).join(", ");
 }
@@ -134,7 +134,7 @@ function atlasResult(result: JsonObject, timestamp: number, from: string): JsonO
   const timings = Array.isArray(result.timings)
     ? result.timings.map((each) => ({ rtt: objectOf(each).rtt }))
     : [];
-  // `timings` has only the packets that came back.
+  // `timings` only contains the packets that came back.
   const numLost = Number.isSafeInteger(total) ? Math.max(0, Number(total) - timings.length) : 0;
   const lost = Array.from({ length: Math.min(numLost, MAX_PACKETS) }, () => ({ x: "*" }));
   return {

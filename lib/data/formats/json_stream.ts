@@ -2,17 +2,17 @@
  * Extracts objects from JSON of any size and shape: one array, JSON lines, several texts one after another,
  * or lists nested in objects.
  *
- * A scanner finds balanced `{…}`, chunk by chunk, so memory does not grow with the file. An object longer
- * than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted instead.
- * Grammar: RFC 8259.
+ * A scanner finds balanced `{…}`, chunk by chunk, so that memory does not grow with the file. An object
+ * longer than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted
+ * instead. Grammar: RFC 8259.
  *
  * @module
  */
 import { FormatError } from "../../base/errors.ts";
 
 /**
- * The longest object that is parsed whole. A ping result of RIPE Atlas has a few hundred to a few thousand
- * bytes, a Globalping measurement with 500 probes and 16 packets each some 1.3 MB.
+ * Length of the longest object that is parsed whole. A ping result of RIPE Atlas has a few hundred to a few
+ * thousand bytes, a Globalping measurement with 500 probes and 16 packets each about 1.3 MB.
  */
 export const MAX_OBJECT_BYTES = 1 << 22;
 
@@ -42,36 +42,36 @@ for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{
 const IS_DELIMITER = new Uint8Array(256);
 for (const byte of [QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]) IS_DELIMITER[byte] = 1;
 
-/** A damaged line of the text, or either end of an object too long to be parsed. */
+/** A damaged line of the text, or the start or end of an object too long to be parsed. */
 export interface JsonMark {
   kind: "damaged" | "begin" | "end";
-  /** Its offset in the (decompressed) text. */
+  /** Offset in the (decompressed) text. */
   offsetBytes: number;
-  /** Number of objects of the piece that precede it. */
+  /** Number of objects of the piece that precede the mark. */
   numBefore: number;
 }
 
-/** A part of the text with whole objects. Plain data, so that another thread can parse it. */
+/** A slice of the text with only complete objects. Plain data, so that another thread can parse it. */
 export interface JsonPiece {
   bytes: Uint8Array<ArrayBuffer>;
   /** Offset of the first byte in the text. */
   offsetBytes: number;
-  /** The number of leading bytes that the next piece does not repeat. */
+  /** Number of leading bytes that the next piece does not repeat. */
   numConsumed: number;
-  /** Begin and end of each object in `bytes`, alternating. */
+  /** Start and end of each object in `bytes`, alternating. */
   bounds: Uint32Array<ArrayBuffer>;
-  /** What lies between the objects, in order. The contents of a long object are between its two marks. */
+  /** What is between the objects, in order. The contents of a long object are between its two marks. */
   marks: JsonMark[];
 }
 
-/** Takes an object (undefined if it is invalid JSON), its index in the bounds of a piece, and its offset. */
+/** Takes an object (undefined for invalid JSON), its index in the bounds of a piece, and its offset. */
 type ObjectTaker = (value: Record<string, unknown> | undefined, index: number, offsetBytes: number) => void;
 
 /**
  * Parses the objects of a piece, up to {@link PARSED_BYTES} at once if none is damaged. Overwrites `bytes`
  * outside the objects.
  *
- * @param take Called with the objects in order, repeatedly for a line with several objects.
+ * @param take Called with the objects in order, several times for a line with several objects.
  */
 export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: ObjectTaker): void {
   for (let from = 0, to = 0; from < bounds.length; from = to) {
@@ -82,7 +82,7 @@ export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: Obje
       if (bounds[at - 1] < bounds[at]) bytes[bounds[at - 1]] = COMMA;
     }
     const [begin, end] = [bounds[from], bounds[to - 1]];
-    // The brackets are written in place if there is room, since joining strings would copy them.
+    // The brackets are written in place if there is room, because joining strings would copy them.
     const isRoom = begin > (bounds[from - 1] ?? 0) && end < (bounds[to] ?? bytes.length);
     if (isRoom) [bytes[begin - 1], bytes[end]] = [OPEN_BRACKET, CLOSE_BRACKET];
     const text = decoder.decode(isRoom ? bytes.subarray(begin - 1, end + 1) : bytes.subarray(begin, end));
@@ -96,7 +96,7 @@ export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: Obje
   }
 }
 
-/** Parses what should be one object. A line may contain several, or damage after its first. */
+/** Parses what should be one object. A line may contain several, or damage after the first. */
 function parseAlone(bytes: Uint8Array, index: number, offsetBytes: number, take: ObjectTaker): void {
   const value = parseLenientJson(decoder.decode(bytes)) as Record<string, unknown> | undefined;
   if (value) return take(value, index, offsetBytes);
@@ -109,7 +109,7 @@ function parseAlone(bytes: Uint8Array, index: number, offsetBytes: number, take:
   for (const each of objectsOf(inside)) take(each.value, index, offsetBytes + each.offsetBytes);
 }
 
-/** Undefined if the text is not JSON. NaN and Infinity, which Python writes, become null. */
+/** Parses JSON text; undefined if it is not JSON. NaN and Infinity, which Python writes, become null. */
 export function parseLenientJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -121,7 +121,7 @@ export function parseLenientJson(text: string): unknown {
   }
 }
 
-/** The objects of a piece and its damaged lines (undefined), in text order. */
+/** The objects and damaged lines (undefined) of a piece, in text order. */
 export function objectsOf(
   piece: JsonPiece,
 ): { value: Record<string, unknown> | undefined; offsetBytes: number }[] {
@@ -139,7 +139,7 @@ const NOT_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 export class JsonObjectScanner {
   readonly #isLines: boolean;
   readonly #where: (offsetBytes: number) => { path: string; place: string };
-  /** Bounds and marks in the current piece. */
+  /** Bounds and marks of the current piece. */
   #bounds: number[] = [];
   #marks: JsonMark[] = [];
   readonly #containers: { opener: number; offsetBytes: number }[] = [];
@@ -149,14 +149,14 @@ export class JsonObjectScanner {
   #baseBytes = 0;
   /** Index of the next byte between objects, or of the opening brace of an incomplete object. */
   #at = 0;
-  /** The state between objects: inside a string, after a backslash, or in a damaged line that is skipped. */
+  /** State between objects: inside a string, after a backslash, or in a damaged line that is skipped. */
   #inString = false;
   #isEscaped = false;
   #isSkipping = false;
   #numObjects = 0;
   /** Index of the next newline; recomputed once it is before {@link #at}. */
   #newline = -1;
-  /** Thrown after the objects before it were taken. */
+  /** Thrown once the objects before it have been taken. */
   #fault: FormatError | undefined;
 
   /**
@@ -224,9 +224,9 @@ export class JsonObjectScanner {
   }
 
   /**
-   * The end of a line with whole objects, or 0 for any other line. In valid JSON, a newline between the
-   * braces `}` and `{` is never inside an object. {@link parsePiece} handles lines that are not exactly one
-   * object.
+   * Returns the end of a line of complete objects, or 0 for any other line. In valid JSON, a newline between
+   * the braces `}` and `{` is never inside an object. {@link parsePiece} handles lines that are not exactly
+   * one object.
    */
   #endOfWholeLine(start: number): number {
     const bytes = this.#bytes;
@@ -264,7 +264,7 @@ export class JsonObjectScanner {
     );
   }
 
-  /** Moves past bytes between objects; false if they are not JSON. */
+  /** Moves past bytes between objects. @returns False if they are not JSON. */
   #step(): boolean {
     const byte = this.#bytes[this.#at];
     if (this.#isSkipping) {
@@ -286,7 +286,7 @@ export class JsonObjectScanner {
     return true;
   }
 
-  /** Moves past the string's closing quote, or to the end of the bytes; false if the string is damaged. */
+  /** Moves past the string's closing quote, or to the end of the bytes. @returns False if it is damaged. */
   #scanString(): boolean {
     const bytes = this.#bytes;
     for (; this.#inString && this.#at < bytes.length; this.#at++) {
@@ -359,8 +359,8 @@ function scanObject(
 }
 
 /**
- * Whether a brace inside an object begins a new line after a truncated one: no object may follow what
- * precedes the brace. A writer that was killed thus costs one line.
+ * Whether a brace inside an object begins a new line after a truncated one, because no object may follow what
+ * precedes the brace. Thus a writer that was killed costs one line.
  */
 function isNewLine(bytes: Uint8Array, start: number, brace: number): boolean {
   if (bytes[brace - 1] !== NEWLINE) return false;
@@ -369,7 +369,7 @@ function isNewLine(bytes: Uint8Array, start: number, brace: number): boolean {
   return bytes[at] !== COMMA && bytes[at] !== COLON && bytes[at] !== OPEN_BRACKET;
 }
 
-/** The index of a string's closing quote or of a newline; `limit` or more if there is neither. */
+/** Index of a string's closing quote or of a newline; `limit` or more if there is neither. */
 function scanText(bytes: Uint8Array, from: number, limit: number): number {
   for (let at = from; at < limit; at++) {
     const byte = bytes[at];

@@ -2,8 +2,8 @@
  * The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, and Windows in most languages. Lines of
  * several runs may be interleaved, and may begin with a time, as `ping -D` and loggers write it.
  *
- * All variants write a line for each reply, with the address and then `time=12.3 ms`. They differ in how they
- * show a loss: as a line, as a gap in the sequence numbers, or only in the statistics at the end.
+ * All variants write a line for each reply, with the address and then `time=12.3 ms`. They report losses
+ * differently: as a line, as a gap in the sequence numbers, or only in the statistics at the end.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import {
   type Skipped,
 } from "./format.ts";
 
-/** The time of day of macOS's `--apple-time` or of a logger, whose date is unknown. */
+/** The time of day from macOS's `--apple-time` or a logger. Its date is unknown. */
 const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 /** The host and process that syslog writes before a line. */
 const LOGGER = /^\S+ ping6?\[\d+\]: /;
@@ -34,7 +34,7 @@ const RTT =
   /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(ms|мс(?:ек)?|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
 /** `rtt min/avg/max/mdev = 12.1/12.5/13.0/0.3 ms`. */
 const MEAN_RTT = /min\/avg\/max(?:\/[\w-]+)? = [\d.,]+\/([\d.,]+)\//;
-/** First lines of other tools, which measure or print something else, and what they look like. */
+/** First lines of other tools, which measure or print something else, and what to call them. */
 export const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
   [
     /^(?:HPING \S+ \(.*\): (?!icmp)|TCPing|Probing \S+\/tcp|seq \d+: tcp |ARPING |Starting Nping|PING [^\s:]+:\d+ \()/m,
@@ -60,25 +60,25 @@ const WINDOWS_ERROR =
   /^(?:reply from|antwort von|r.{1,2}ponse de|respuesta desde|risposta da|resposta de) \S+ ?: [^=]*$/i;
 /** An ICMP error of macOS and the BSDs, which has no sequence number. */
 const BSD_ERROR = /^\d+ bytes from \S+(?: \(\S+\))?: (?!Redirect)[A-Z]/i;
-/** The host could not send a packet, which says nothing about the path. */
+/** Reported if the host could not send a packet, which says nothing about the path. */
 const LOCAL_ERROR =
   /^ping6?: (?:send(?:to|msg)|local error)|transmit failed|fehler bei der .{1,2}bertragung|^(?:general failure|allgemeiner fehler|.{1,2}chec g.{1,2}n.{1,2}ral|error general|errore generale|falha geral)|^ping6?: .*(?:not permitted|no buffer space)/i;
-/** The host did not begin: no route, or no address of the name. */
+/** Reported if the host did not begin: no route, or no address for the name. */
 const NOT_BEGUN =
   /^(?:ping6?: |connect: network)|could not find host|konnte host \S+ nicht|trouver l.{1,3}h.{1,2}te|no pudo encontrar el host/i;
 /**
- * Lines without a ping: headings, statistics (whose second line begins with a bracket), dots of `-f`, routes of
- * `-R`, packets in ICMP errors of the BSDs, shell prompts.
+ * Lines that are not pings: headings, statistics (whose second line begins with a bracket), dots of `-f`,
+ * routes of `-R`, packets in ICMP errors of the BSDs, shell prompts.
  */
 const OTHER =
   /^(?:\^C|control-C|---|\(\d+ ?%|rtt(?: |\[ms\])|round-trip |pipe \d|\d+\/\d+ packets|From .* Redirect |[^=]*[$#>%] ?ping |[$#>%]|[A-Z]:\\|PS |(?:ping6?: )?warning: |ping6?: sock4|ai->|[.!E\b ]+$|(?:RR|TS): |-?\d+$|(?:\S+ \()?\d+\.\d+\.\d+\.\d+\)?$|Vr HL TOS|4 {2}5 )|:$/i;
 /** A larger gap means that the counter was reset. */
 const MAX_GAP = 1000;
-/** A reply at most this many packets late replaces its `no answer yet`. */
+/** A reply that is at most this many packets late replaces its `no answer yet`. */
 const MAX_LATE = 10;
 /** Sequence numbers have 16 bits. */
 const NUM_SEQUENCES = 1 << 16;
-/** How many runs, each to a different destination, may be in progress at a time. */
+/** Maximum number of runs in progress at a time, each to a different destination. */
 const MAX_RUNS = 100;
 /** A duplicate reply, or a reply from another address of the destination. */
 const OTHER_REPLY = /\(DUP!\)|\(DIFFERENT ADDRESS!\)/;
@@ -107,7 +107,7 @@ interface PingEcho {
   timeUs: number;
 }
 
-/** A run of ping, or several successive runs to a destination. */
+/** A run of ping, or several successive runs to one destination. */
 interface Run {
   source: string | undefined;
   destination: string | undefined;
@@ -121,7 +121,7 @@ interface Run {
   numReplies: number;
   /** Packets since the last numbered one that lines without a number reported: not sent, or ICMP errors. */
   numUnnumbered: number;
-  /** Packets before the next one to report, counted from the beginning of the text. */
+  /** Number of packets before the next one to report, counted from the beginning of the text. */
   numTaken: number;
 }
 
@@ -129,7 +129,7 @@ type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
 
 class PingReader extends LineReader {
   #run: Run = newRun(undefined, undefined, 0);
-  /** Runs by destination address; the most recently read one is last. */
+  /** Runs by destination address; the last one was read most recently. */
   readonly #runs = new Map<string, Run>();
   /** Pings that may still change, oldest first. */
   readonly #pending: PingEcho[] = [];
@@ -137,7 +137,7 @@ class PingReader extends LineReader {
   #startUs = 1e6 * (this.options.startS ?? NaN);
   /** A time alone on a line, until a line shows that a run begins. */
   #beginUs: number | undefined;
-  /** The statistics of a run without lines for its packets (`ping -q`), until the line of its mean RTT. */
+  /** Statistics of a run without lines for its packets (`ping -q`), until the line with its mean RTT. */
   #quiet: { place: EchoPosition; numSent: number; numLost: number } | undefined;
 
   read(whole: string, line: number): void {
@@ -146,7 +146,7 @@ class PingReader extends LineReader {
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
     const wrongTime = this.options.startS === undefined || timeless === "" ? fault : undefined;
-    // The next run is not at the time of the one before.
+    // The next run does not have the time of the one before.
     if (wrongTime && timeless === "" && this.options.startS === undefined) this.#beginUs = NaN;
     // A reply is rejected below, so that its sequence number does not count as a loss.
     if (wrongTime && rtts.length !== 1) return this.take(wrongTime, line);
@@ -154,7 +154,7 @@ class PingReader extends LineReader {
       if (!Number.isNaN(timeUs)) this.#beginUs = timeUs;
       return;
     }
-    // A time alone on a line among lines with times is an empty line.
+    // Among lines with times, a time alone on a line is an empty line.
     if (!Number.isNaN(timeUs)) this.#beginUs = undefined;
     const mean = rtts.length > 1 ? rtts.at(-1)?.[2] : MEAN_RTT.exec(text)?.[1];
     if (mean !== undefined) return this.#endQuiet(mean);
@@ -224,7 +224,7 @@ class PingReader extends LineReader {
     this.#setRun(newRun(source, destination, this.#run.numTaken));
   }
 
-  /** Attributes the lines that follow to this run. */
+  /** Attributes the following lines to a run. */
   #setRun(run: Run): void {
     this.#run = run;
     if (run.destination === undefined) return;
@@ -240,14 +240,14 @@ class PingReader extends LineReader {
     const address = addressesIn(text).at(-1);
     if (address === undefined || OTHER_REPLY.test(text)) return;
     const known = address === destination ? this.#run : this.#runs.get(address);
-    // A destination that never replies from its own address has others.
+    // A destination that never replies from its own address replies from others.
     if (!known && !hasOwnReply && destination !== undefined) return;
     const run = known ?? newRun(source, address, numTaken + this.#pending.length);
     run.hasOwnReply = true;
     this.#setRun(run);
   }
 
-  /** Switches to the run named by a line of statistics, or by a heading in another language. */
+  /** Switches to the run that a line of statistics names, or a heading in another language. */
   #maybeBegin(text: string): void {
     const address = /^---|:$/.test(text) ? addressesIn(text)[0] : undefined;
     const known = this.#runs.get(address ?? "");
@@ -263,7 +263,7 @@ class PingReader extends LineReader {
     const [, digits] = SEQUENCE.exec(text) ?? [];
     const sent = digits === undefined ? undefined : Number(digits);
     if (rtt === FAILED_RTT_MS && sent !== undefined && isAnswered(this.#run, sent)) {
-      // Lines of losses do not name the destination: it is the one that has not answered this packet.
+      // Lines of losses do not name the destination, so it is the one that has not answered this packet.
       const others = [...this.#runs.values()].filter((run) =>
         !isAnswered(run, sent) && (run.lastSequence !== undefined || !run.hasOwnReply)
       );
@@ -301,7 +301,7 @@ class PingReader extends LineReader {
     this.#run.lastTimeUs = place.timeUs;
   }
 
-  /** Rejects a packet whose destination is not known. */
+  /** Rejects a packet whose destination is unknown. */
   #hasDestination({ line }: EchoPosition): boolean {
     this.#run.destination ??= this.options.dst;
     if (this.#run.destination !== undefined) return true;
@@ -321,11 +321,11 @@ class PingReader extends LineReader {
     }
   }
 
-  /** Losses that the statistics count and no line reported are at an unknown time. */
+  /** Adds losses at an unknown time, which the statistics count and no line reported. */
   #endOfRun(text: string, place: EchoPosition): void {
     const numbers = STATISTICS.exec(text)?.slice(1).filter((digits) => digits !== undefined).map(Number);
     const [numSent, numReceived] = numbers as number[];
-    // Before the statistics of a run with packets it is the time of an empty line.
+    // Before the statistics of a run with packets, it is the time of an empty line.
     if (this.#run.numEchoes === 0) this.#beginAtTime();
     this.#beginUs = undefined;
     const { numEchoes, numReplies, lastTimeUs } = this.#run;
@@ -339,7 +339,7 @@ class PingReader extends LineReader {
     this.#endRun();
   }
 
-  /** Reports a run of which only the statistics are known. @param mean Its mean RTT, if the text has it. */
+  /** Reports a run with known statistics only. @param mean Its mean RTT, if the text contains it. */
   #endQuiet(mean?: string): void {
     if (!this.#quiet) return;
     const { place, numSent, numLost } = this.#quiet;
@@ -401,7 +401,7 @@ class PingReader extends LineReader {
   }
 }
 
-/** A sequence number beyond 16 bits. */
+/** Unwraps a sequence number beyond 16 bits. */
 function sequenceIn({ lastSequence: last }: Run, sent: number): number {
   return last === undefined ? sent : sent + NUM_SEQUENCES * Math.round((last - sent) / NUM_SEQUENCES);
 }
@@ -429,7 +429,7 @@ function newRun(source: string | undefined, destination: string | undefined, num
 function addressesIn(text: string): string[] {
   const words = text.match(/[0-9a-f.:]+/gi) ?? [];
   return words.flatMap((word) => {
-    // The address of a reply is followed by a colon, but an address may itself end in `::`.
+    // A colon follows the address of a reply, but an address may itself end in `::`.
     const bytes = parseAddress(word.replace(/(?<!:):$|\.$/, ""));
     return bytes ? [formatAddress(bytes)] : [];
   });

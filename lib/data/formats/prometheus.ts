@@ -41,11 +41,11 @@ import {
   RTT_UNITS,
 } from "./format.ts";
 
-/** Labels of the destination, best first. */
+/** Labels that name the destination, best first. */
 const DESTINATIONS = ["ip", "target", "url", "dst", "destination", "instance", "host"];
-/** Labels that next to one of the above may be the exporter: with a port `instance`, and Telegraf's `host`. */
+/** Labels that may name the exporter beside one of the above: `instance` with a port, Telegraf's `host`. */
 const EXPORTERS = ["instance", "host"];
-/** Labels of one statistic of several, and their values that are no usual RTT. */
+/** Labels for one of several statistics, and their values that are not the usual RTT. */
 const STATISTICS = ["type", "stat", "statistic", "quantile"];
 const NOT_USUAL = /^(?:best|worst|min|minimum|max|maximum|std.*|mdev|jitter|loss|p\d+|0\.(?!5$)\d+|[01])$/;
 const SOURCES = ["src", "source", "source_ip", "source_address"];
@@ -107,14 +107,14 @@ function isSample(value: unknown): value is [number, string] {
     typeof value[1] === "string";
 }
 
-/** `samples` are by time, Unix seconds. */
+/** `samples` are in time order, with Unix seconds. */
 interface Series {
   name: string;
   labels: JsonObject;
   samples: ReadonlyMap<number, string>;
 }
 
-/** Equal for series that are read together: those that differ only in name and phase. */
+/** Equal for series that are read together, that is, series that differ only in name and phase. */
 export function labelsKey({ __name__: _name, phase: _phase, ...labels }: JsonObject): string {
   return JSON.stringify(Object.entries(labels).sort());
 }
@@ -144,7 +144,7 @@ function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Gener
 function* groupFindings(group: readonly Series[], options: ReadingOptions): Generator<Finding> {
   const find = (name: string) => group.find((series) => series.name === name);
   const others = group.filter(({ name }) => name === "" || RTT_NAME.test(name) && !NOT_RTT_NAME.test(name));
-  // The time of a web page is no RTT, and its error no loss.
+  // The time of a web page is not an RTT, and its error is not a loss.
   const isWeb = group.some(({ name }) => name.startsWith("probe_http_")) ||
     !find("probe_icmp_duration_seconds") &&
       DESTINATIONS.some((name) => /^https?:/.test(String(group[0].labels[name])));
@@ -220,7 +220,7 @@ function* intervalFindings(
     beforeS = timeS;
     if (isFirst) continue;
     const numLost = Math.max(0, numSent - numReplies);
-    // Counters fall when they are reset.
+    // Counters decrease when they are reset.
     if (numReplies > 0 && sumS > 0) yield row(timeS, sumS / numReplies * 1000, numLost);
     else if (numReplies === 0 && numSent > 0) yield row(timeS, FAILED_RTT_MS, numLost);
     else yield { skipped: numReplies < 0 || numSent < 0 ? "counter reset" : "nothing sent" };

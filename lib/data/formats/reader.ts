@@ -12,11 +12,10 @@ const NEWLINE = 0x0a;
 
 export interface Found {
   finding: Finding;
-  /** From 1. */
   line: number;
 }
 
-/** Converts UTF-16 text with a byte order mark to UTF-8; other bytes pass unchanged. */
+/** Converts UTF-16 text with a byte order mark to UTF-8. Other bytes pass unchanged. */
 export class ToUtf8 {
   #utf16: TextDecoder | undefined;
   /** Bytes received so far, until there are two. */
@@ -50,7 +49,7 @@ export class MeasurementReader {
   #head: Uint8Array = new Uint8Array(0);
   #json: ByteReader | undefined;
   #text: TextReader | undefined;
-  /** Whether lines end with only a carriage return, as in spreadsheets for old Macs. */
+  /** Whether lines end with just a carriage return, as in spreadsheets for old Macs. */
   #isCarriageReturns = false;
   /** The format's name, or `json`; undefined until it is known. */
   format: string | undefined;
@@ -96,14 +95,14 @@ export class MeasurementReader {
     }
   }
 
-  /** Recognises the format; false if it needs more bytes. */
+  /** Recognises the format. @returns False if that takes more bytes. */
   #open(bytes: Uint8Array, isEnd: boolean): boolean {
     const { path, options, take } = this;
     // A UTF-16 unit takes up to three bytes in UTF-8.
     let head = new TextDecoder().decode(bytes.subarray(0, 3 * MAX_HEAD_CHARACTERS), { stream: !isEnd });
     this.#isCarriageReturns = /\r.+\r/.test(head) && !head.includes("\n");
     if (this.#isCarriageReturns) head = head.replaceAll("\r", "\n");
-    // An empty file has no measurements: an empty log among others is not an error.
+    // An empty file contains no measurements: an empty log among others is not an error.
     if (head.trim() === "") return false;
     const recognised = recognise(head.slice(0, MAX_HEAD_CHARACTERS), isEnd, options, path);
     if (!recognised) return false;
@@ -116,7 +115,7 @@ export class MeasurementReader {
 
 class JsonReader implements ByteReader {
   readonly #scanner: JsonObjectScanner;
-  /** For each unfinished object that is too long to be parsed: the number of findings before it. */
+  /** The number of findings before each unfinished object that is too long to be parsed. */
   readonly #numBefore: number[] = [];
   #numFound = 0;
   /** Line of the next piece's first byte, from 1. */

@@ -1,6 +1,5 @@
 /**
- * All measurement formats, how they are recognised from a file's first bytes, and how results are found in
- * JSON objects.
+ * All measurement formats, how a file's first bytes identify them, and how results are found in JSON objects.
  *
  * @module
  */
@@ -27,7 +26,7 @@ export const FORMATS: readonly Format[] = [
   ...[fping, ping, table],
 ];
 
-/** Reports of `mtr --json` are counted under their name; the RTTs are those of hops. */
+/** Reports of `mtr --json` are counted under their name. Their RTTs are those of hops. */
 const MTR: NonNullable<Format["json"]> = {
   isResult: ({ report }) => "mtr" in objectOf(report),
   findings: () => [{ skipped: "mtr" }],
@@ -38,12 +37,12 @@ const JSON_FORMATS = [
 ];
 const TEXT_FORMATS = FORMATS.flatMap(({ name, text }) => text ? [{ name, ...text }] : []);
 
-/** How many characters may be needed to recognise a format. */
+/** Number of characters that may be needed to recognise a format. */
 export const MAX_HEAD_CHARACTERS = 1 << 16;
 
 /** After this many unknown lines, the format counts as unknown. */
 const MAX_UNKNOWN_LINES = 100;
-/** A text that continues is recognised from at least this many characters. */
+/** A text that continues is recognised only from this many characters on. */
 export const MIN_HEAD_CHARACTERS = 32;
 
 /** The kind under which objects without a result are counted. */
@@ -51,7 +50,7 @@ export const NOT_A_RESULT = "not a result";
 
 export type JsonFormat = (typeof JSON_FORMATS)[number];
 
-/** The results in an object and their formats, in order: the object itself, or those anywhere inside it. */
+/** The results in an object and their formats, in order: the object itself, or results anywhere inside it. */
 export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
   const known = formatOf(whole, options);
   if (known) return [[whole, known]];
@@ -123,7 +122,7 @@ export function recognise(
     if (isOther) throw unknownFormat(head, path);
     // JSON lines after something else, such as a program's greeting.
     if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
-    // A line with a comma may be a greeting; later lines will show.
+    // A line with a comma may be a greeting; later lines decide.
     const isKnown = format && (format.name !== table.name || sure || isLast || hasManyLines);
     if (isKnown) return { kind: "text", format };
   }
@@ -131,12 +130,12 @@ export function recognise(
   throw unknownFormat(head, path);
 }
 
-/** First bytes of files that are not measurements. */
+/** First bytes of files that do not contain measurements. */
 const LOOKS: readonly (readonly [RegExp, string])[] = [
   // deno-lint-ignore no-control-regex
   [/^PK(?:\x03\x04|\x05\x06)/, "it looks like a zip archive or a spreadsheet (unpack it, or save it as CSV)"],
   [/^SQLite format 3\0/, "it looks like an SQLite database (export a table as CSV)"],
-  [/^PAR1/, "it looks like Parquet, which is not read from a stream (give the file)"],
+  [/^PAR1/, "it looks like Parquet, which is not read from a stream (name the file)"],
   [/^ARROW1|^ORC/, "it looks like Arrow or ORC (convert it to Parquet)"],
   [/^%PDF/, "it looks like PDF"],
   [/^\s*<(?:!doctype html|html|head|body)/i, "it looks like HTML (a login or error page?)"],

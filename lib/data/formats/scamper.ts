@@ -2,8 +2,8 @@
  * Pings of scamper as JSON, one object per line, as written by `sc_warts2json` and `scamper -O json`.
  *
  * A packet has a reply if the destination itself sent an echo reply; ICMP errors of other hosts do not count.
- * `responses` lists the replies. Newer versions also list the packets without one, which `ping_sent` already
- * implies.
+ * `responses` lists the replies. Newer versions also list the packets without a reply, which `ping_sent`
+ * already implies.
  *
  * Fields: `scamper_ping_json.c` of scamper.
  *
@@ -46,7 +46,7 @@ export const scamper: Format = {
 function* findingsOf(ping: JsonObject, options: ReadingOptions): Generator<Finding> {
   const { type, method = "icmp-echo", ping_sent: numSent, src, dst } = ping;
   if (type !== "ping") return yield { skipped: `scamper ${type}` };
-  // A reply to UDP or TCP shows when a port answered, not the host.
+  // A reply to UDP or TCP shows when a port answered, not when the host did.
   if (!String(method).startsWith("icmp-")) return yield { skipped: `scamper ping by ${method}` };
   if (numSent === 0) return yield { skipped: "nothing sent" };
   if (!Number.isSafeInteger(numSent) || Number(numSent) < 0 || Number(numSent) > MAX_SENT) {

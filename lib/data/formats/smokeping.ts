@@ -31,12 +31,12 @@ import {
   RTT_UNITS,
 } from "./format.ts";
 
-/** Pings per round, unless the columns show another number. */
+/** Pings per round, unless the columns imply another number. */
 const NUM_PINGS = 20;
 /** A unit at the end of a legend. */
 const UNIT = /(?:[\s_[(]+(?<unit>ms|us|µs|ns|s|sec|seconds)|[\s_[(]*(?<percent>%))[\])]*$/;
 
-/** Names of statistics other than the usual RTT. */
+/** Names of statistics that are not the usual RTT. */
 const NOT_USUAL =
   /(?<![a-z.-]|\d ?)(?:min(?:imum)?|max(?:imum)?|best|worst|std(?:dev)?|m?dev|jitter)(?![a-z.-])/;
 

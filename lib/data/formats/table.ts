@@ -3,9 +3,9 @@
  * "dst": …, "time": …, "rtt": ms or null}`, the form of this program's own JSON lines.
  *
  * The fields of a table are separated by commas, semicolons, tabs, bars or blanks. A table has a header,
- * possibly below comments, unless its columns are given by number. In a wide table each column of RTTs is a
- * destination. A table in JSON may be columns, `{"src": [...], "dst": [...], ...}`, or names and rows, as
- * pandas writes them.
+ * possibly below comments, unless its columns are selected by number. In a wide table each RTT column is a
+ * destination. A table in JSON may consist of columns, `{"src": [...], "dst": [...], ...}`, or of names and
+ * rows, as pandas writes them.
  *
  * @module
  */
@@ -42,14 +42,14 @@ const TIME_UNITS: Record<string, TimeUnit> = {
 };
 /** Units of numbers in RTT columns, ms. */
 const RTT_UNITS_MS: Record<string, number> = { rtt: 1, rtt_s: 1000, rtt_us: 1e-3, rtt_ns: 1e-6 };
-/** Whole numbers, under their names in Parquet files of measurements. */
+/** Columns of integers, by their names in Parquet files of measurements. */
 const INTEGER_KEYS: readonly string[] = ["msm_id", "prb_id", "size", "packet_error_count"];
 
 const TIME_KEYS = Object.keys(TIME_UNITS);
 const RTT_KEYS = Object.keys(RTT_UNITS_MS);
 const KEYS = ["src", "dst", "date", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
 
-/** Lower-case names of fields that need no `--columns`. The first one that a record has is used. */
+/** Lower-case names of fields that do not need `--columns`. The first one that a record has is used. */
 const USUAL_NAMES: Record<string, readonly string[]> = {
   src: ["src", "src_addr", "source", "from", "src_ip", "source_ip", "source_address"],
   dst: ["dst", "dst_addr", "destination", "to", "target", "dst_ip", "destination_ip", "destination_address"],
@@ -68,8 +68,8 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
   hopHost: ["hop_ip", "hop_addr", "hop_address", "ip", "addr", "address", "hop"],
 };
 /**
- * Statuses of no reply, whatever the RTT beside them: `TimedOut` and `TtlExpired` of PowerShell (as numbers
- * 11010 and 11013), `alive` of node-ping.
+ * Statuses that mean no reply, whatever the RTT beside them: `TimedOut` and `TtlExpired` of PowerShell (as
+ * numbers 11010 and 11013), `alive` of node-ping.
  */
 const LOST_STATUS = /^(?:lost|loss|down|offline|dead|fail(?:ed|ure)?|false|110(?:0[2-5]|1[03]))$/;
 /** Statuses that say nothing about the path. */
@@ -92,14 +92,14 @@ const UNCLEAR_POINT = /^\d{1,3}\.\d{3}$/;
 const DECIMAL_COMMA = /^\d+,\d+$/;
 /** Records that are not rows: comments, separators, rules of database shells and Markdown, row counts. */
 const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
-/** The beginning of most names of columns, but of few times. */
+/** The beginning of most column names, but of few times. */
 const HEADER_CELL = /^["\p{L}_]/u;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 /** The zone may be in a separate column. */
 const CLOCK_WITHOUT_ZONE = /:\d\d(?:[.,]\d+)?$(?<![+-]\d\d:\d\d)/;
-/** UTC in the words of pytz, PostgreSQL, JavaScript and others, and as an offset. */
+/** UTC as written by pytz, PostgreSQL, JavaScript and others, and as an offset. */
 const UTC = /^(?:(?:etc\/)?(?:utc|gmt)|(?:utc|gmt)?[+-]?00?(?::?00|\.0)?)$/i;
-/** A time in a separate column, next to the date. */
+/** A time of day in a separate column, next to the date. */
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
 
 /** A unit at the end of a name in lower case: `latency_s`, `latency (µs)`, `duration seconds`. */
@@ -111,7 +111,7 @@ export type Columns = ReadonlyMap<string, string>;
 /**
  * Parses `src=from,dst=to,time=when,rtt=ms`. Names may contain commas.
  *
- * @throws {UsageError} If a key is unknown or given twice.
+ * @throws {UsageError} If a key is unknown or repeated.
  */
 export function parseColumns(text: string): Columns {
   const columns = new Map<string, string>();
@@ -135,28 +135,28 @@ export function parseColumns(text: string): Columns {
   return columns;
 }
 
-/** The index in a record of each field of a measurement, from 0. */
+/** Index of each field of a measurement in a record, from 0. */
 interface Layout {
   readonly names: readonly string[];
-  /** -1 if the options contain it. */
+  /** -1 if the options contain the source. */
   readonly src: number;
   readonly dst: number;
   /** -1 if records have no time. */
   readonly time: number;
-  /** The date for the time of day in `time`; -1 if `time` contains the date. */
+  /** The date for a time of day in `time`; -1 if `time` contains the date. */
   readonly date: number;
-  /** The hour, if `time` is only a date, and the zone, if `time` has none; -1 without. */
+  /** The hour, if `time` is only a date, and the zone, if `time` has none; -1 if absent. */
   readonly hour: number;
   readonly zone: number;
   readonly timeUnit: TimeUnit;
-  /** The RTT fields, in a wide table each with its destination. */
+  /** The RTT fields; in a wide table, each with its destination. */
   readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
   readonly rttUnitMs: number;
   /** Whether there was a reply, how many packets were sent, and what the value is; -1 if unknown. */
   readonly status: number;
   readonly sent: number;
   readonly metric: number;
-  /** A hop of a route, and the host that replied there; -1 if a row is a ping. */
+  /** A hop of a route, and the host that replied there; -1 if rows are pings. */
   readonly hop: number;
   readonly hopHost: number;
   /** `at` is the index in {@link INTEGER_KEYS}. */
@@ -187,7 +187,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
       (isNamed ? name === asked : name.toLowerCase() === asked.toLowerCase()) ? [field] : []
     );
     if (fields.length === 1) return fields[0];
-    // If no column has that name, a number selects a column, from 1.
+    // If no column has this name, a number selects a column, from 1.
     const number = fields.length === 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
     if (number >= 1 && number <= names.length) return number - 1;
     fault ??= {
@@ -255,7 +255,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   };
 }
 
-/** Names the columns that a fault is about. */
+/** Lists the column names that a fault is about. */
 export function columnsFault(names: readonly string[], fault: Fault = {}): Fault {
   return faultBeside(`found the columns ${shortened(names.join(", "), 200)}`, fault);
 }
@@ -264,7 +264,7 @@ function faultBeside(text: string, fault: Fault): Fault & { found: string } {
   return { ...fault, found: fault.found === undefined ? text : `${text}, ${fault.found}` };
 }
 
-/** The unit that the name of an RTT column states, also as in `latencyUs`; ms if none. */
+/** The unit in the name of an RTT column, also as in `latencyUs`; ms if there is none. */
 function unitMsIn(name: string): number {
   return RTT_UNITS[UNIT_IN_NAME.exec(wordsOf(name))?.[1] ?? "ms"];
 }
@@ -279,8 +279,8 @@ const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
 
 /**
  * @param fields Texts, or values of JSON.
- * @param unclear Texts that may be either of two numbers: one of {@link UNCLEAR_COMMA}, {@link UNCLEAR_POINT}.
- * @param row The number of rows before it in a table, which determines the time without a time column.
+ * @param unclear Texts that may be either of two numbers: {@link UNCLEAR_COMMA}, {@link UNCLEAR_POINT}.
+ * @param row Number of rows before it in a table, which determines the time if there is no time column.
  */
 function takeFindings(
   fields: readonly unknown[],
@@ -313,7 +313,7 @@ function takeFindings(
   const [msmId, prbId, sizeBytes, numLost] = integers;
   const src = textOf(fields[layout.src]);
   for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
-    // Tables of traceroute and mtr: the RTT of a router is not the destination's.
+    // In tables of traceroute and mtr, the RTT of a router is not that of the destination.
     if (layout.hop >= 0 && !isSameHost(textOf(fields[layout.hopHost]), dst ?? options.dst, options)) {
       take({ skipped: "hop of a route" });
       continue;
@@ -332,7 +332,7 @@ function isSameHost(a = "", b = "", { addresses }: ReadingOptions): boolean {
   return addressIn(a, addresses) === addressIn(b, addresses);
 }
 
-/** How to state the unit that times seem to have. */
+/** How to state the unit that times appear to have. */
 export function adviceOnUnit(unit: TimeUnit | undefined): string | undefined {
   const key = TIME_KEYS.find((each) => TIME_UNITS[each] === unit);
   return key && `name the column with --columns ${key}=NAME`;
@@ -348,7 +348,7 @@ function isLostStatus(status: string): boolean {
   return NO_REPLY_SENTENCE.test(status) || LOST_STATUS.test(status);
 }
 
-/** The kind of a row that says nothing about a path. @param status Empty without one. */
+/** The kind of a row that says nothing about a path. @param status Empty if there is none. */
 function skippedKind(
   fields: readonly unknown[],
   { sent, metric }: Layout,
@@ -393,7 +393,7 @@ function layoutOfObject(object: JsonObject, options: ReadingOptions): ReturnType
   return last.layout;
 }
 
-/** The rows in an object: itself, the lists beside the column names, or columns with an entry per row. */
+/** The rows in an object: itself, the lists beside the column names, or columns with one entry per row. */
 function rowsOf(object: JsonObject, { names, time }: Layout): unknown[][] {
   const values = Object.values(object);
   if (names.length > 0 && Array.isArray(object.columns) && Array.isArray(object.data)) {
@@ -411,7 +411,7 @@ export const table: Format = {
     isResult(object, options) {
       const layout = layoutOfObject(object, options);
       if (!("fault" in layout)) return true;
-      // An object with an RTT and an endpoint is meant as a measurement: the error names what is missing.
+      // An object with an RTT and an endpoint is meant as a measurement; the error names what is missing.
       const names = Object.keys(object).map((name) => name.toLowerCase());
       const has = (key: string) => USUAL_NAMES[key].some((name) => names.includes(name));
       return has("rtt") && (has("dst") || has("src")) || (has("src") && has("dst") && has("time"));
@@ -460,10 +460,9 @@ function hasHeader(head: string, options: ReadingOptions): boolean {
 class TableReader implements TextReader {
   #scanner: CsvScanner | undefined;
   #separator: CsvSeparator = ",";
-  /** The first characters. */
   #head = "";
   #unclear: RegExp | undefined;
-  /** Records read before the header is found. */
+  /** Records read before the header was found. */
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
   #hasHeader = true;
@@ -475,7 +474,7 @@ class TableReader implements TextReader {
 
   push(text: string | undefined): void {
     if (!this.#scanner) {
-      // The first text is the one by which the format was recognised.
+      // The format was recognised by the first text.
       this.#head = (text ?? "").slice(0, MAX_HEADER_CHARACTERS);
       this.#separator = separatorOf(text ?? "", this.options);
       this.#scanner = new CsvScanner(this.#separator);
@@ -518,7 +517,7 @@ class TableReader implements TextReader {
       if (!("fault" in layout)) {
         this.#layout = layout;
         this.#unclear = this.#unclearIn(layout);
-        // If columns are given by number, a first record with readable fields or a number is a row.
+        // If columns are selected by number, a first record with readable fields or a number is a row.
         this.#hasHeader = !isByNumber(this.options) ||
           (HEADER_CELL.test(headerCell(record.fields, layout)) &&
             !isRow(record.fields, layout, this.options));
@@ -532,7 +531,7 @@ class TableReader implements TextReader {
     throw this.#headerError(fault);
   }
 
-  /** Numbers that cannot be read for certain, by whether the first rows have decimal commas. */
+  /** Matches numbers that are ambiguous, depending on whether the first rows have decimal commas. */
   #unclearIn({ rtts }: Layout): RegExp | undefined {
     const isDecimals = this.#separator === ";";
     const hasDecimalComma = readCsv(this.#head, this.#separator).some(({ fields }) =>
@@ -585,7 +584,7 @@ class TableReader implements TextReader {
     );
   }
 
-  /** Takes the layout of a header below the first one, which other columns follow in concatenated files. */
+  /** Takes the layout of a further header, which precedes other columns in concatenated files. */
   #isHeader(fields: readonly string[]): boolean {
     const cell = headerCell(fields, this.#layout as Layout);
     const isDigits = cell >= "0" && cell < ":"; // as most
@@ -599,7 +598,7 @@ class TableReader implements TextReader {
   }
 }
 
-/** The field that shows best whether a record is a header: the time, else the RTT. */
+/** The field that best shows whether a record is a header: the time, otherwise the RTT. */
 function headerCell(fields: readonly string[], { time, rtts }: Layout): string {
   return (time < 0 ? "" : fields[time]) || (fields[rtts[0].field] ?? "");
 }
@@ -608,7 +607,7 @@ function isByNumber({ columns }: ReadingOptions): boolean {
   return columns !== undefined && [...columns.values()].every((name) => /^\d+$/.test(name));
 }
 
-/** Whether a record, or its header, has more fields than the other and the extra ones are empty. */
+/** Whether a record, or its header, has more fields than the other and the additional ones are empty. */
 function hasEmptyEnd(fields: readonly string[], numOthers: number): boolean {
   return fields.length > numOthers && fields.slice(numOthers).every((field) => field === "");
 }
@@ -625,7 +624,7 @@ function isRow(fields: readonly string[], layout: Layout, options: ReadingOption
   return isRow;
 }
 
-/** The separator of a table: the declared one, or the most frequent one in the first line that has any. */
+/** The separator of a table: the declared one, or the most frequent one in the first line with any. */
 function separatorOf(head: string, options: ReadingOptions): CsvSeparator {
   const [, said] = /^\ufeff?"?sep=(.)"?\s*$/m.exec(head.slice(0, 200)) ?? [];
   const known = SEPARATORS.find((separator) => separator === said);

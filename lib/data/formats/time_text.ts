@@ -3,7 +3,7 @@ import type { Fault } from "../../base/errors.ts";
 import { END_TIME_US, MIN_TIME_US } from "./batch.ts";
 
 /**
- * A date, optional time, and optional zone whose minutes databases omit: `2026-01-01T00:00:00.123Z`,
+ * A date, an optional time, and an optional zone whose minutes databases omit: `2026-01-01T00:00:00.123Z`,
  * `2026-01-01 00:00:00,123`, `2026-01-01 00:00:00 UTC` (BigQuery), `2026-01-01 00:00:00.123456789 +0000 UTC
  * m=+0.1` (Go), `2026/01/01 00:00:00`.
  */
@@ -23,27 +23,27 @@ const OTHER_DATES: readonly string[] = [
   String.raw`(?<year>\d{4})[-/](?<month>\d\d?)[-/](?<day>\d\d?) ${CLOCK}(?:${ZONE})?`,
 ];
 const OTHER_TIMES = OTHER_DATES.map((pattern) => new RegExp(`^${pattern}$`));
-/** Matches any of {@link OTHER_DATES}; has no named groups, so that it can be part of a larger pattern. */
+/** Matches any of {@link OTHER_DATES}, without named groups, so that it can be part of a larger pattern. */
 export const OTHER_DATE: string = OTHER_DATES.map((each) => each.replace(/\(\?<\w+>/g, "(?:")).join("|");
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 const SLASHED_DATE = /^\d\d?\/\d\d?\/\d{4}\b/;
 /**
- * Unix time. It has an exponent only if no digit is missing, as in `1.767225600000000000e+09` of numpy and
- * `1.7672256E9` of Java.
+ * Unix time. An exponent is accepted only if no digit is missing, as in `1.767225600000000000e+09` of numpy
+ * and `1.7672256E9` of Java.
  */
 const UNIX_TIME = /^\d+(?:[.,]\d+)?$|^\d\.(?:\d+e|\d{9,}e\+0?)9$/i;
-/** A time as spreadsheets and `%g` shorten it, `1.79577E+09`: thousands of seconds are missing. */
+/** A time shortened by spreadsheets or `%g`, such as `1.79577E+09`: thousands of seconds are missing. */
 const CUT_NUMBER = /^\d(?:[.,]\d{1,6})?e\+/i;
 
 /** Units of Unix time in microseconds. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
 export type TimeUnit = keyof typeof UNITS_US;
 
-/** Why a text is not a time, and the unit that a number seems to have. */
+/** Why a text is not a time, and the unit that a number appears to have. */
 export type TimeFault = Pick<Fault, "found" | "expected"> & { readonly unit?: TimeUnit };
 
-/** The last date parsed and whether it exists; many times share a date. */
+/** The last date parsed and whether it exists, because many times share a date. */
 let lastDate = "";
 let isLastDate = false;
 

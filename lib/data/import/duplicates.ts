@@ -2,8 +2,8 @@
  * Finds duplicate results (same measurement, probe and time), exactly and in bounded memory.
  *
  * A set stores the keys and is cleared when it is full. The duplicates that it then misses are found in the
- * file of rows ({@link moveUniqueRows}). Its key columns are read in several passes, each for as many keys as
- * fit in memory. With 2 GB, 100 M rows take five passes of some 10 s.
+ * file of rows ({@link moveUniqueRows}). Its key columns are read several times, each time for as many keys
+ * as fit in memory. With 2 GB, 100 M rows are read five times, taking about 10 s each.
  *
  * @module
  */
@@ -27,7 +27,7 @@ const KEY_NUMBERS = 3;
 const KEY_SLOTS = 2;
 const KEY_BYTES = KEY_NUMBERS * Float64Array.BYTES_PER_ELEMENT + KEY_SLOTS * Uint32Array.BYTES_PER_ELEMENT;
 const FIRST_CAPACITY = 64;
-/** How many pairs of a measurement and a probe are remembered with their latest time: 20 MB at most. */
+/** Maximum number of pairs of a measurement and a probe whose latest time is kept: at most 20 MB. */
 const MAX_PAIRS = 1 << 16;
 
 /** Results with equal keys are duplicates. */
@@ -40,20 +40,20 @@ export function isSameResult(a: ResultKey, b: ResultKey): boolean {
 /**
  * The keys of results in order, and a hash table of their indexes. A result that is later than all others of
  * its measurement and probe is new. Its key is put into the table only when another key has to be looked up,
- * since random access to a large table takes most of the time.
+ * because random access to a large table takes most of the time.
  */
 export class DuplicateSet {
-  /** How often the set was cleared; if 0, {@link add} has found all duplicates. */
+  /** How often the set was cleared. If 0, {@link add} has found all duplicates. */
   numForgets = 0;
   readonly #maxBytes: number;
   #capacity = FIRST_CAPACITY;
   #keys = new Float64Array(KEY_NUMBERS * FIRST_CAPACITY);
   #size = 0;
-  /** Open addressing; the index of a key plus 1, or 0. */
+  /** A table with open addressing: the index of a key plus 1, or 0. */
   #slots = new Uint32Array(KEY_SLOTS * FIRST_CAPACITY);
-  /** How many keys are in the table: the first ones. */
+  /** How many keys, counted from the first one, are in the table. */
   #numPlaced = 0;
-  /** The time of the latest result by measurement and probe, for at most {@link MAX_PAIRS} pairs. */
+  /** Time of the latest result by measurement and probe, for at most {@link MAX_PAIRS} pairs. */
   readonly #latestUs = new Map<number, Map<number, number>>();
   #numPairs = 0;
   #last: ResultKey | undefined;
@@ -66,7 +66,7 @@ export class DuplicateSet {
   /**
    * Adds the key of a result.
    *
-   * @returns Whether it is new since the last clearing and differs from the last key.
+   * @returns Whether it is new since the set was last cleared and differs from the last key.
    */
   add(key: ResultKey): boolean {
     const { msmId, prbId, eventTimeUs } = key;
@@ -90,7 +90,7 @@ export class DuplicateSet {
     return true;
   }
 
-  /** Whether a result is certain to be later than all others of its measurement and probe. */
+  /** Whether a result is certainly later than all others of its measurement and probe. */
   #isLatest({ msmId, prbId, eventTimeUs }: ResultKey): boolean {
     let latestUs = this.#latestUs.get(msmId);
     const latest = latestUs?.get(prbId);
@@ -134,7 +134,7 @@ export class DuplicateSet {
   }
 }
 
-/** How many keys fit into a set with this much memory. */
+/** Number of keys that fit into a set with this much memory. */
 function maxKeys(maxBytes: number): number {
   let capacity = FIRST_CAPACITY;
   while (canGrow(capacity, maxBytes)) capacity *= 2;
@@ -162,7 +162,7 @@ function mix(hash: number, value: number): number {
 
 const MARKS_SHARE = 0.25; // of memory, for one bit per row
 const MAX_MARKS = 2 ** 32;
-/** Allows for parts of the keys that are larger than the mean. */
+/** Allows for parts of the keys that are larger than average. */
 const ROOM_FOR_UNEVEN_PARTS = 1.25;
 
 interface UniqueRows {
@@ -269,7 +269,7 @@ class RepeatedRows {
   }
 }
 
-/** The key and first row of each result with a key. */
+/** The key and first row of each result that has a key. */
 function* resultsOf(file: ParquetFile): Generator<{ row: number; key: ResultKey }> {
   let last: ResultKey = { msmId: NaN, prbId: NaN, eventTimeUs: NaN };
   for (const group of file.rowGroups) {

@@ -1,5 +1,5 @@
 /**
- * `import`: converts measurements of any format to one Parquet file of measurements.
+ * `import`: converts measurements of any format to one Parquet file.
  *
  * Files are read one after another as streams. Whatever their size, memory holds one row group, the distinct
  * addresses and as many keys of results as fit. Rows first go to a separate file, from which the duplicates
@@ -39,12 +39,12 @@ import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 /** Resident memory without keys, measured with several GB of results. */
 const RUNTIME_BYTES = 200e6;
 const WORKER_BYTES = 60e6; // including its pieces
-/** How many workers one thread can keep busy, since it cuts the text and merges the results. */
+/** Number of workers that one thread can keep busy, since it cuts the text and merges the results. */
 const MAX_WORKERS = 4;
 /** The keys' share of the remaining memory, and their minimum share of the whole memory limit. */
 const KEYS_SHARE = 0.7;
 const LEAST_KEYS_SHARE = 0.1;
-/** Smaller inputs are read before a worker has started. */
+/** Smaller inputs are read before a worker has even started. */
 const PARALLEL_FROM_BYTES = 1 << 20;
 /** Files up to this size are sent to a worker whole. */
 const MAX_SMALL_BYTES = 1 << 20;
@@ -54,21 +54,21 @@ const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as 
 
 /** Options of {@link importMeasurements}. */
 export interface ImportOptions extends ReadingOptions {
-  /** The largest share of ping results that may be rejected, 0 to 1. */
+  /** Maximum share of ping results that may be rejected, 0 to 1. */
   maxRejectRatio: number;
   /** Memory limit in bytes. */
   memoryLimitBytes: number;
-  /** Where to list rejected results, if there are any (not listed by default). */
+  /** Where to list rejected results, if there are any; not listed by default. */
   rejectsPath?: string;
-  /** Where to write the names of addresses, see `ImportedNames` (not written by default). */
+  /** Where to write the names of addresses (see `ImportedNames`); not written by default. */
   namesPath?: string;
-  /** Threads that read results, including this one (1 by default). The output does not depend on it. */
+  /** Threads that read results, including this one; 1 by default. The output does not depend on it. */
   numThreads?: number;
   /** Aborts the import. */
   signal?: AbortSignal;
-  /** Called with readable remarks about the data. */
+  /** Called with notes about the data for the user. */
   onNote?: (line: string) => void;
-  /** Called now and then with the number of (compressed) bytes and rows read. */
+  /** Called from time to time with the number of (compressed) bytes and rows read. */
   onProgress?: (done: { bytes: number; rows: number }) => void;
 }
 
@@ -82,7 +82,7 @@ export interface ImportSummary extends RowCounts {
   rejected: Record<string, number>;
 }
 
-/** The fingerprint of an input. That of standard input is different each time. */
+/** The fingerprint of an input. For standard input it is different each time. */
 export function inputFingerprint(path: string): InputFingerprint {
   return path === STANDARD_INPUT ? { path, sizeBytes: 0, mtimeMs: Date.now() } : fingerprint(path);
 }
@@ -93,7 +93,7 @@ export function inputFingerprint(path: string): InputFingerprint {
  * @param paths The files, `-` for standard input.
  * @param outputPath The Parquet file to write; a temporary file is made beside it.
  * @throws {UserError} If the format of a file is unknown, a file is truncated, its compressed data is
- *   damaged, too many results are rejected, there is not enough memory or the disk is full.
+ *   damaged, too many results are rejected, there is not enough memory, or the disk is full.
  */
 export async function importMeasurements(
   paths: readonly string[],
@@ -150,7 +150,6 @@ class FileReader implements Disposable {
     } else await this.#readStream({ path }, this.#pieces, (count) => this.#numBytes += count);
   }
 
-  /** Passes on the last pieces. */
   async finish(): Promise<void> {
     await this.#take(this.#pieces.rest());
   }
@@ -221,19 +220,19 @@ class FileReader implements Disposable {
   }
 }
 
-/** Whether a file that begins with `head` is certain to be JSON. */
+/** Whether a file that begins with `head` is certainly JSON. */
 function beginsWithJson(head: Uint8Array, options: ReadingOptions): boolean {
   const text = new TextDecoder().decode(new ToUtf8().push(head));
   return text.trim().length >= MIN_HEAD_CHARACTERS && beginsAsJson(text, options);
 }
 
-/** Only the reading options, to send to workers. */
+/** Picks the reading options, to send to workers. */
 function readingOf(options: ReadingOptions): ReadingOptions {
   const { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS } = options;
   return { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS };
 }
 
-/** As many workers as requested and useful, using at most half of the memory. */
+/** Returns as many workers as requested and useful, using at most half of the memory. */
 function numWorkersFor(
   paths: readonly string[],
   { numThreads = 1, memoryLimitBytes }: ImportOptions,
@@ -253,21 +252,21 @@ class Importer {
   readonly rejects = new RejectLog();
   readonly names = new ImportedNames();
   readonly #skipped = new KindCounts();
-  /** For each open container, the number of results before it. */
+  /** Number of results before each open container. */
   readonly #resultsBefore: number[] = [];
   #file = { path: "" };
   /** Number of the next result in the file, from 0. */
   #index = 0;
   #numPings = 0;
-  /** Results of any kind, including pings. */
+  /** Number of results of any kind, including pings. */
   #numResults = 0;
-  /** Objects and lines that may have been results. */
+  /** Number of objects and lines that may have been results. */
   #numDamaged = 0;
   #numDuplicates = 0;
-  /** The key of the last result with one, and whether it repeats an earlier result. */
+  /** The key of the last result that had one, and whether it repeats an earlier result. */
   #lastKey: ResultKey | undefined;
   #isLastRepeated = false;
-  /** Ids seen so far of objects with several results. */
+  /** Ids, seen so far, of objects with several results. */
   readonly #measurementIds = new Set<string>();
 
   constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
@@ -333,7 +332,7 @@ class Importer {
   }
 
   /**
-   * Returns the counts, once all rows were added.
+   * Returns the counts once all rows have been added.
    *
    * @param paths The files, for errors.
    * @throws {UserError} If there is no usable result, or too many were rejected.

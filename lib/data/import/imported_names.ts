@@ -8,11 +8,11 @@ import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { faultOfName, namesCsv } from "../addresses/address_names.ts";
 import type { PingRow } from "../formats/format.ts";
 
-/** Some 0.2 kB each. */
+/** Maximum number of names, about 0.2 kB each. */
 const MAX_NAMED = 100_000;
 
 export class ImportedNames {
-  /** Names by address. The first of these kinds that an address has is written. */
+  /** Names by address. For each address, the first of these kinds that it has is written. */
   readonly #kinds = ["host", "probe", "measurement"].map(() => new Map<string, string | number>());
 
   addName(address: string, name: string): void {

@@ -3,7 +3,7 @@
  *
  * The calling thread cuts pieces out of a stream (json_stream.ts) and takes their results in text order. It
  * reads a piece itself while the workers are starting or busy. Memory holds a few pieces per worker. Pieces
- * are for `JSON.parse`: a parser of streams (`@streamparser/json` 0.0.22) took 14 times as long.
+ * are parsed by `JSON.parse`: a streaming parser (`@streamparser/json` 0.0.22) took 14 times as long.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export const FOUND = {
   nothing: 6,
 } as const;
 
-/** Indexes in {@link PieceResults.pings} of a ping's numbers. NaN is an unknown msm_id, prb_id or size. */
+/** Indexes in {@link PieceResults.pings} of a ping's numbers. An unknown msm_id, prb_id or size is NaN. */
 export const PING = {
   msmId: 0,
   prbId: 1,
@@ -46,23 +46,23 @@ export const PING = {
 } as const;
 export const PING_NUMBERS = 8;
 
-/** The results in a piece, in order. Plain data, so that it can be sent to another thread. */
+/** The results in a piece, in order, as plain data that can be sent to another thread. */
 export interface PieceResults {
-  /** Per object: the number of results up to its end. */
+  /** Number of results up to the end of each object. */
   ends: Uint32Array<ArrayBuffer>;
-  /** Per result: a value of {@link FOUND}. */
+  /** A value of {@link FOUND} per result. */
   kinds: Uint8Array<ArrayBuffer>;
-  /** Per ping: the numbers of {@link PING}. */
+  /** The numbers of {@link PING} per ping. */
   pings: Float64Array<ArrayBuffer>;
-  /** Per row: RTT in milliseconds, lost packets. */
+  /** RTT in milliseconds and lost packets per row. */
   rows: Float64Array<ArrayBuffer>;
   addresses: string[];
-  /** The first name of each address that has one, by the address's index. */
+  /** The first name of each address that has one, with the address's index. */
   names: [address: number, name: string][];
   /** Includes invalid JSON. */
   rejections: Rejection[];
   skipped: string[];
-  /** The objects with an id; `numResults` results follow the beginning of each. */
+  /** Objects with an id. `numResults` results follow the beginning of each. */
   measurements: { id: string; numResults: number }[];
 }
 
@@ -128,7 +128,7 @@ function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResults {
   };
 }
 
-/** The longest (decompressed) file that is read as one piece. Most files of results are shorter. */
+/** Size of the longest (decompressed) file that is read as one piece. Most files of results are shorter. */
 const MAX_WHOLE_BYTES = 1 << 23;
 
 /** A piece of JSON, or a whole file as it is on disk. */
@@ -155,7 +155,7 @@ export function readJob(job: Job, options: ReadingOptions): JobResults {
 export interface ReadPiece {
   /** The same object for all pieces of a file. */
   file: { path: string };
-  /** The (compressed) bytes of all files up to the end of this piece. */
+  /** Number of (compressed) bytes of all files up to the end of this piece. */
   numBytes: number;
   /** Undefined for a whole file that has to be read as a stream. */
   found: JobResults;
@@ -219,7 +219,7 @@ export class PieceReader implements Disposable {
     return this.#take(0);
   }
 
-  /** Takes pieces in order until `numLeft` remain, and further ones that are already read. */
+  /** Takes pieces in order until `numLeft` remain, then further ones that have already been read. */
   async *#take(numLeft: number): AsyncGenerator<ReadPiece> {
     for (let next = this.#coming[0]; next; next = this.#coming[0]) {
       if (next.asked && this.#coming.length <= numLeft) return;

@@ -1,5 +1,5 @@
 /**
- * Worker thread of `import`: reads the results in pieces of JSON.
+ * Worker thread of `import` that reads the results in pieces of JSON.
  *
  * @module
  */

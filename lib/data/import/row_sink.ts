@@ -1,5 +1,5 @@
 /**
- * Collects single measurements, passes them to a Parquet writer in batches and counts them.
+ * Collects single measurements, passes them to a Parquet writer in batches, and counts them.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { PingRow } from "../formats/format.ts";
 import type { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
 import { RttScale } from "../measurement_files/rtt_scale.ts";
 
-/** Distinct addresses are counted exactly up to this many, which takes about 150 MB. */
+/** Distinct addresses are counted exactly up to this number, which takes about 150 MB. */
 const MAX_COUNTED_ADDRESSES = 1_000_000;
 
 const BATCH_ROWS = 8192;
@@ -32,11 +32,11 @@ export interface RowCounts {
   failed: number;
   /** Distinct source addresses, up to {@link MAX_COUNTED_ADDRESSES}. */
   sources: number;
-  /** Distinct destination addresses, likewise. */
+  /** Distinct destination addresses, up to the same number. */
   destinations: number;
-  /** Earliest time of a row, seconds since 1970; absent without rows. */
+  /** Earliest time of a row, seconds since 1970; absent if there are no rows. */
   firstTimeS?: number;
-  /** Latest time of a row, likewise. */
+  /** Latest time of a row; absent if there are no rows. */
   lastTimeS?: number;
 }
 

@@ -3,10 +3,10 @@
  * whatever the size of the row groups.
  *
  * Accepts what other tools write: `event_time` as a timestamp in ms, µs or ns, with or without a zone, as
- * INT96 or as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. With {@link
- * ReadingOptions} it also accepts other names and units, and files without address columns. A null, NaN or
- * infinite RTT is no reply. A file that is not Parquet, is damaged or lacks a needed column fails at once;
- * unusable rows are counted in a {@link RejectLog}.
+ * INT96 or as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. With
+ * {@link ReadingOptions} it also accepts other names and units, and files without address columns. A null,
+ * NaN or infinite RTT is no reply. A file that is not Parquet, is damaged or lacks a needed column fails at
+ * once; unusable rows are counted in a {@link RejectLog}.
  *
  * @module
  */

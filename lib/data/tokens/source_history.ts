@@ -1,7 +1,7 @@
 /**
  * The earlier measurements of a source, and which of them form the context of its next measurement. `eval`
- * uses this rule; `score` starts its contexts with it and then extends them (see {@link
- * SourceHistory.growingContextOf}).
+ * uses this rule; `score` starts its contexts with it and then extends them (see
+ * {@link SourceHistory.growingContextOf}).
  *
  * @module
  */

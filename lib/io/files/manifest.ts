@@ -15,9 +15,9 @@ import { ByteFile, openRegularFile, readRegularText } from "./byte_file.ts";
 import { explainFileError } from "./file_errors.ts";
 import { type InputFingerprint, isMissing } from "./inputs.ts";
 
-/** The number of bytes that {@link hashOfEnds} reads at the beginning of a file. */
+/** Number of bytes that {@link hashOfEnds} reads at the beginning of a file. */
 const FIRST_BYTES = 1 << 16;
-/** The number of bytes it reads at the end: two blocks of an ArrayRecord file. */
+/** Number of bytes it reads at the end: two blocks of an ArrayRecord file. */
 const LAST_BYTES = 1 << 17;
 
 const inputsSchema = z.array(z.object({ path: z.string(), sizeBytes: z.number(), mtimeMs: z.number() }));
@@ -36,13 +36,13 @@ const manifestSchema = z.object({
   stage: z.string(),
   version: z.string(),
   inputs: inputsSchema,
-  /** The manifests of all inputs, if tasks divide the inputs and each task has other `inputs`. */
+  /** The manifests of all inputs, if the inputs are divided among tasks and each task has other `inputs`. */
   inputManifests: inputsSchema.optional(),
   options: z.record(z.string(), z.unknown()),
   counts: z.record(z.string(), z.unknown()),
   rejected: z.record(z.string(), z.number()),
   outputs: z.array(outputSchema),
-  /** Only while the outputs are moved into place: the files of an earlier run to be deleted. */
+  /** Only while outputs are moved into place: the files of an earlier run that will be deleted. */
   replaces: z.array(nameSchema).optional(),
   complete: z.boolean(),
 });
@@ -78,7 +78,7 @@ export function newManifest({ stage, inputs, inputManifests, options }: Manifest
   };
 }
 
-/** Undefined if the file does not exist. @throws {FormatError} If the file is not a manifest. */
+/** Reads a manifest; undefined if there is no file. @throws {FormatError} If the file is not a manifest. */
 export function readManifest(path: string): Manifest | undefined {
   let text: string;
   try {
@@ -98,7 +98,7 @@ export function readManifest(path: string): Manifest | undefined {
   }
 }
 
-/** Whether an output's name leads to a path in its folder and outside the work folders there. */
+/** Whether an output's name is a path within its folder and outside the work folders there. */
 function isWithinFolder(name: string): boolean {
   const names = name.split(/[/\\]/);
   return !names[0].endsWith(":") && names[0] !== WORK && !names[0].startsWith(`${WORK}-`) &&
@@ -110,7 +110,7 @@ export function writeManifest(path: string, manifest: Manifest, check?: () => vo
   writeJsonAtomic(path, manifest, check);
 }
 
-/** Whether two manifests are from the same run: equal stage, version, options, and divided inputs. */
+/** Whether two manifests are from the same run: equal stage, version, options and divided inputs. */
 export function isSameRun(a: Manifest, b: Manifest): boolean {
   const identity = ({ stage, version, options }: Manifest) =>
     JSON.stringify([stage, version, Object.entries(options).sort()]);
@@ -131,7 +131,7 @@ export function areSameFiles(a: readonly InputFingerprint[], b: readonly InputFi
 }
 
 /**
- * The SHA-256 of a file's first 64 KiB and last 128 KiB, or of the whole of a smaller file. These are quick
+ * SHA-256 of a file's first 64 KiB and last 128 KiB, or of the whole file if it is smaller. These are quick
  * to read at any file size, and differ between files of equal size with different records: an ArrayRecord
  * file ends with its index and one block of 64 KiB, a Parquet file with its statistics.
  *
@@ -148,7 +148,7 @@ export function hashOfEnds(path: string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A hash over the names, sizes and bytes of files. @param folder The folder of the names. */
+/** Hashes the names, sizes and bytes of files. @param folder The folder that contains the names. */
 export function hashOfFiles(folder: string, names: Iterable<string>): string {
   const hash = createHash("sha256");
   for (const name of names) {
@@ -182,7 +182,7 @@ export async function describeOutput(
   return { path: name, sizeBytes, sha256, endsSha256, ...(counts ? { counts } : {}) };
 }
 
-/** The manifest's path for a stage that writes one file: `F.parquet.manifest.json` for `F.parquet`. */
+/** Path of the manifest of a stage that writes one file: `F.parquet.manifest.json` for `F.parquet`. */
 export function manifestPathBeside(file: string): string {
   return `${file}.manifest.json`;
 }

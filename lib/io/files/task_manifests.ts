@@ -25,11 +25,11 @@ export interface TaskManifest {
 }
 
 /**
- * The manifests of a folder's finished runs, in task order; empty if the path is not a folder.
+ * Reads the manifests of a folder's finished runs, in task order; empty if the path is not a folder.
  *
  * @param isRead Which outputs to keep in them; all by default.
- * @throws {UserError} If a run is replacing its files, or ended while doing so: the folder may contain files
- *   of two runs.
+ * @throws {UserError} If a run is replacing its files, or ended while it did: the folder may contain files of
+ *   two runs.
  */
 export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
   let inputs: Manifest["inputs"] = [];
@@ -44,7 +44,7 @@ export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
       );
     }
     if (isRead) manifest.outputs = manifest.outputs.filter(({ path }) => isRead(join(folder, path)));
-    // Usually the same for all tasks, so it is stored once.
+    // Usually equal for all tasks, so it is stored once.
     if (areSameFiles(manifest.inputs, inputs)) manifest.inputs = inputs;
     inputs = manifest.inputs;
     return [{ task, manifest }];
@@ -86,7 +86,7 @@ export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[]
   );
 }
 
-/** A manifest of a folder's tasks. One is enough: each task compared itself with one when it started. */
+/** Any one manifest of a folder's tasks, because each task compared itself with one when it started. */
 export function firstManifest(folder: string): Manifest | undefined {
   for (const task of listTasks(folder)) {
     // In this order, because a run that ends moves its manifest from the first path to the second.
@@ -102,7 +102,7 @@ export function readBegun(work: string): Manifest | undefined {
   return readManifest(join(work, manifestName(ONLY_TASK)));
 }
 
-/** The tasks that have begun or are done; empty if the path is not a folder. */
+/** Lists the tasks that have begun or are done; empty if the path is not a folder. */
 export function listTasks(folder: string): ArrayTask[] {
   if (!exists(folder) || !Deno.statSync(folder).isDirectory) return [];
   const tasks = new Map<string, ArrayTask>();
