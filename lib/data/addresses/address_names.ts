@@ -98,7 +98,7 @@ export class AddressNames {
       const fault = isHeader ? undefined : record.fault ?? this.#addRecord(record.fields, isHosts);
       if (fault === undefined) continue;
       throw new FormatError(
-        `${fault}; expected an address or prefix and its name, of ${MAX_NAME_LENGTH} characters at most, as in ` +
+        `${fault}; expected an address or prefix and its name of at most ${MAX_NAME_LENGTH} characters, as in ` +
           `8.8.8.8,dns.google`,
         { path, place: `line ${record.line}` },
       );

@@ -87,8 +87,8 @@ export function noteOnFarTimes({ rangeUs, mostUs }: TimeCuts): string | undefine
   const [[first, last], [mostFirst, mostLast]] = [rangeUs, mostUs].map((range) =>
     range.map((timeUs) => isoTime(timeUs / 1e6))
   );
-  return `98 % of the rows are from ${mostFirst} to ${mostLast}, others are from ${first} to ${last}: ` +
-    "check the clocks of those";
+  return `98 % of the rows are from ${mostFirst} to ${mostLast}, the others from ${first} to ${last}: ` +
+    "check their clocks";
 }
 
 /** @param isNeeded Whether to read a row group with times in the given range. */

@@ -269,7 +269,7 @@ class ChunkFile implements Disposable {
     }
     if (this.sizeBytes < 2 * BLOCK_SIZE_BYTES || this.sizeBytes % BLOCK_SIZE_BYTES !== 0) {
       throw this.error(
-        `its size of ${this.sizeBytes} bytes is not two or more times ${BLOCK_SIZE_BYTES}; ${WRITE_AGAIN}`,
+        `its size of ${this.sizeBytes} bytes is not two or more blocks of ${BLOCK_SIZE_BYTES}; ${WRITE_AGAIN}`,
         this.sizeBytes,
       );
     }

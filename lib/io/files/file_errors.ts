@@ -16,8 +16,8 @@ const FAULTS: Readonly<Record<string, string>> = {
   ELOOP: "too many links in a chain; delete the link that leads to itself",
   ENAMETOOLONG: "a name in it is too long for the file system; choose a shorter one",
   EMFILE: "this process may not open more files; raise the limit with ulimit -n, or pass fewer files",
-  ENFILE: "the system may not open more files; end other programs and run again",
-  ENOSPC: "no space left on the device; free some and run again",
+  ENFILE: "the system may not open more files; close other programs and run again",
+  ENOSPC: "no space left on the device; free some space and run again",
 };
 
 /**

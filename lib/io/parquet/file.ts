@@ -112,7 +112,7 @@ export class ParquetFile {
     const range = metaData && chunkBytes(metaData);
     if (!element || !metaData || !range || range.startBytes < 4 || range.endBytes > this.source.sizeBytes) {
       throw new FormatError(
-        `the footer does not give the offset of column ${name}; fetch or make the file again`,
+        `the footer does not contain the offset of column ${name}; fetch or make the file again`,
         {
           path: this.path,
         },

@@ -180,7 +180,7 @@ Deno.test("probe-rows, shard and pretokenize list rejected rows by reason, and s
   const byTime = ["--split-by", "time"];
   const reasons = "4 rejected (timeInFuture 1, unparseableAddress 3)";
   const far =
-    /^98 % of the rows are from 2025-06-24\S+ to 2025-07-21\S+, others are from 1995-01-01T00:00:00Z to /m;
+    /^98 % of the rows are from 2025-06-24\S+ to 2025-07-21\S+, the others from 1995-01-01T00:00:00Z to /m;
   // The second run has nothing to do.
   for (const stage of ["probe-rows", "shard", "shard"]) {
     const { stdout } = await succeed(stage, ...input, folder.at(stage), ...byTime);

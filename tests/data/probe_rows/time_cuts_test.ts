@@ -78,8 +78,8 @@ Deno.test("a single wrong clock does not shift the cuts, and is reported", async
   }
   assertEquals(
     noteOnFarTimes(await cutsOfFiles([[...times, BigInt(Date.UTC(1995, 0, 1) * 1000)]])),
-    "98 % of the rows are from 2025-06-16T10:06:40.123Z to 2025-09-06T02:06:40.123Z, others are from " +
-      "1995-01-01T00:00:00Z to 2025-09-06T22:06:40.123Z: check the clocks of those",
+    "98 % of the rows are from 2025-06-16T10:06:40.123Z to 2025-09-06T02:06:40.123Z, the others from " +
+      "1995-01-01T00:00:00Z to 2025-09-06T22:06:40.123Z: check their clocks",
   );
 });
 
