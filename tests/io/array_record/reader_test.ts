@@ -200,7 +200,7 @@ Deno.test("ArrayRecordReader rejects files with valid checksums and invalid cont
         end,
         pad,
       ]],
-      ["do not add up|pass the end", [
+      ["do not add up|extend past the end", [
         { ...simple([one]), data: Uint8Array.of(0, 1, 4, 1, 2, 3) },
         footer(1, chunk),
         pad,
