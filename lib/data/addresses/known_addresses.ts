@@ -418,7 +418,6 @@ export interface TrainingData extends MeasuredData {
   readonly adaptation?: MeasuredData | undefined;
 }
 
-/** Data without measurements. */
 export const NO_DATA: TrainingData = {
   summary: new AddressCounts().summary({ origin: "", isSynthetic: null }),
   known: new AddressCounts().table(),
@@ -453,7 +452,7 @@ interface Moment {
   readonly kind: "any" | "asked";
   /** Readable text, such as "2020-02-01 12:00 UTC, 244 days after the pair was last measured". */
   readonly text: string;
-  /** Seconds from the pair's last measurement, or else the newest, to the asked time; null if not later. */
+  /** Seconds to the asked time from the pair's last measurement, else the data's; null if not later. */
   readonly ageS: number | null;
 }
 

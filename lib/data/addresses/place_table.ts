@@ -311,7 +311,7 @@ export class PlaceTable {
   }
 
   /**
-   * Visits ranges of blocks with equal site and AS in ascending order, omitting those without both.
+   * Visits ranges of blocks with equal site and AS in ascending order, except those with neither.
    *
    * @param length Length of addresses in bytes.
    * @param visit Called with the first block, the one after the last, their site number and their AS; 0 for

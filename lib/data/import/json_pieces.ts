@@ -25,7 +25,6 @@ export const FOUND = {
   record: 1,
   rejected: 2,
   skipped: 3,
-  /** Invalid JSON. */
   invalid: 4,
   /** The beginning of an object with an id and several results. */
   measurement: 5,

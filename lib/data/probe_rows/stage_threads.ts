@@ -155,7 +155,6 @@ export function startWorkers({ stage: name, options }: ShardedStage, numThreads:
   return new WorkerPool({ name, options }, { name, module: WORKER, numWorkers: numThreads - 1 });
 }
 
-/** A round of work for all threads. */
 interface StageRound {
   /** A piece of work for each thread, starting with this one. */
   work: StageWork[];
@@ -250,7 +249,6 @@ async function partitionShare(
   return { index: spill.finish(), rows, numRowsRead, rejects: rejects.snapshot() };
 }
 
-/** Writes shards until none is left. */
 async function writeFromQueue(
   stage: ShardedStage,
   { queue, runsPath }: { queue: ShardQueue; runsPath: string },

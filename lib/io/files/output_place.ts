@@ -119,7 +119,7 @@ export function requireRegularPlaces({ root }: OutputPath, names: readonly strin
   }
 }
 
-/** Rejects replacing files of another run or unknown program. @throws {UserError} If there are such files. */
+/** Rejects outputs that would replace files of others. @throws {UserError} If there are such files. */
 export function refuseOthersFiles(
   { root }: OutputPath,
   names: readonly string[],

@@ -175,7 +175,6 @@ function sumRows(blocks: readonly StoredBlock[]): number {
   return blocks.reduce((sum, { numRows }) => sum + numRows, 0);
 }
 
-/** A position in a sorted run. */
 class RunCursor {
   columns: ProbeColumns;
   row = -1;
