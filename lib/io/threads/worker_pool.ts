@@ -231,7 +231,7 @@ class PoolWorker implements Disposable {
   ): Promise<unknown> {
     if (this.#failure) return Promise.reject(this.#failure);
     const asked = { ...Promise.withResolvers<unknown>(), onEvent };
-    asked.promise.catch(() => {}); // the caller that awaits it sees the failure; after another failure nobody awaits it
+    asked.promise.catch(() => {}); // the awaiting caller sees the failure; after another failure nobody awaits it
     this.#asked.push(asked);
     this.post(request, transfer);
     return asked.promise;
