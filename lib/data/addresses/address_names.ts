@@ -136,7 +136,6 @@ export class AddressNames {
     return undefined;
   }
 
-  /** Number of prefixes with names. */
   get size(): number {
     return this.#names.size;
   }

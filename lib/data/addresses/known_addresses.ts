@@ -23,7 +23,6 @@ const MAX_COUNTED = 2 ** 21;
 
 /** How often something was measured, and when last. */
 interface Seen {
-  /** Number of measurements. */
   readonly measurements: number;
   /** Unix seconds; null if never measured, or at an unknown time. */
   readonly lastS: number | null;
@@ -35,13 +34,10 @@ export interface Measured extends Seen {
   readonly inAdaptation: number;
 }
 
-/** A measured address. */
 interface KnownAddress {
   /** 4 or 16 bytes. */
   readonly bytes: Uint8Array;
-  /** Measurements from the address. */
   readonly asSource: Seen;
-  /** Measurements to the address. */
   readonly asDestination: Seen;
 }
 
@@ -93,12 +89,10 @@ export class KnownAddresses {
     );
   }
 
-  /** Number of addresses in the table. */
   get numAddresses(): number {
     return this.columns.seen.length / WORDS;
   }
 
-  /** Number of pairs in the table. */
   get numPairs(): number {
     return this.columns.pairs.length / WORDS;
   }
@@ -406,9 +400,7 @@ function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
 
 /** The measured addresses that a model stores, and a summary of all measurements. */
 export interface MeasuredData {
-  /** A summary of all measurements. */
   readonly summary: DataSummary;
-  /** The measured addresses and pairs. */
   readonly known: KnownAddresses;
 }
 
@@ -438,15 +430,12 @@ export function basisKind({ pair, src, dst }: Record<"pair" | "src" | "dst", num
   return src > 0 && dst > 0 ? "estimate" : "guess";
 }
 
-/** A measured RTT that the model remembers. */
 interface RememberedRtt {
-  /** Milliseconds. */
   readonly rttMs: number;
   /** Unix seconds; null if unknown. */
   readonly timeS: number | null;
 }
 
-/** The moment that an answer is for. */
 interface Moment {
   /** `any`: a random moment within the data. */
   readonly kind: "any" | "asked";
@@ -493,17 +482,14 @@ function dayOf(timeS: number): string {
 export interface Basis {
   /** Whether the pair was measured, and if not, whether both endpoints were. */
   readonly kind: BasisKind;
-  /** Readable text. */
   readonly text: string;
   /** Measurements of the source's address in either role, which the model does not distinguish. */
   readonly src: Measured;
   /** Measurements of the destination's address in either role. */
   readonly dst: Measured;
-  /** Measurements from the source to the destination. */
   readonly pair: Measured;
   /** Measured RTTs of the pair that the model remembers, newest first. */
   readonly rtts?: readonly RememberedRtt[] | undefined;
-  /** The moment that the answer is for. */
   readonly moment?: Moment | undefined;
   /** Places of the endpoints; undefined if the model knows neither. */
   readonly places?: { readonly src: string | null; readonly dst: string | null } | undefined;
@@ -680,17 +666,12 @@ export const basisSchema = z.object({
     .describe("city or region, country and AS of each; null if unknown, absent if both are"),
 });
 
-/** JSON form of {@link Basis}. */
 export interface BasisJson extends Pick<Basis, "kind" | "text" | "places"> {
-  /** Measurements of the source's address. */
   readonly src: SeenJson;
-  /** Measurements of the destination's address. */
   readonly dst: SeenJson;
-  /** Measurements from the source to the destination. */
   readonly pair: SeenJson;
   /** Measured RTTs of the pair that the model remembers, newest first; absent if there are none. */
   readonly rtts?: { readonly rtt_ms: number; readonly time: string | null }[] | undefined;
-  /** The moment that the answer is for. */
   readonly moment?:
     | { readonly kind: "any" | "asked"; readonly age_s: number | null; readonly text: string }
     | undefined;

@@ -3,7 +3,6 @@ import { formatMs, threeDigits } from "../../base/text.ts";
 
 /** JSON form of `Measured`. */
 export interface SeenJson {
-  /** Number of measurements. */
   readonly measurements: number;
   /** How many measurements are from the adaptation. */
   readonly in_adaptation: number;

@@ -36,7 +36,6 @@ interface PlaceSelector {
 
 /** A prefix that represents a place or a part of it. */
 export interface PlacePrefix {
-  /** The prefix. */
   readonly prefix: IpPrefix;
   /** Its share of the place's weight. Shares add up to 1. */
   readonly share: number;

@@ -22,11 +22,9 @@ export interface Place {
   readonly countryCode?: string;
   /** A name that is unique within the country, such as a state. */
   readonly region?: string;
-  /** City name. */
   readonly city?: string;
   /** Number of the autonomous system (AS) that announces the address, at least 1. */
   readonly asNumber?: number;
-  /** Name of the AS. */
   readonly asName?: string;
 }
 
@@ -36,7 +34,6 @@ export interface Position {
   readonly longitude: number;
 }
 
-/** The place of an address in a table. */
 export interface LocatedPlace {
   /** Rounded to the table's step; undefined if unknown. */
   readonly position: Position | undefined;

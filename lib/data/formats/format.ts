@@ -13,10 +13,10 @@ import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
 import { OTHER_DATE, parseTimeUs, type TimeFault, type TimeUnit } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
 
-/** The source address of an Atlas result. `auto` is `from` if that is public, otherwise `src_addr`. */
+/** @internal The source address of an Atlas result. `auto` is `from` if that is public, else `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";
 
-/** How to get one RTT from a result's replies; `each` makes a row from every packet instead. */
+/** @internal How to get one RTT from a result's replies; `each` makes a row from every packet instead. */
 export type RttChoice = "mean" | "min" | "median" | "each";
 
 /** Makes each network and city a source, for results without a source. */

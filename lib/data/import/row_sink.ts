@@ -26,7 +26,6 @@ export interface MeasurementRow extends ResultFacts {
 
 /** @internal Counts of rows. */
 export interface RowCounts {
-  /** Number of rows. */
   rows: number;
   /** Rows without a reply. */
   failed: number;

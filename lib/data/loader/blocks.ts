@@ -36,7 +36,7 @@ const TYPICAL_MEASUREMENT_TOKENS = 16;
 /** Memory for prepared rows. More would not help with large data, whose rows only repeat after an epoch. */
 export const DEFAULT_CACHE_BYTES = 100e6;
 
-/** The options of a loader; plain JSON. */
+/** Plain JSON. */
 export interface LoaderOptions {
   /** The run's seed, 0..2^53 - 1. */
   seed: number;

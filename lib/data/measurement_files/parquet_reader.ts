@@ -33,9 +33,7 @@ const FUTURE_US = 1000 * (Date.now() + 86_400_000);
 interface CodedBatch extends MeasurementBatch {
   /** Maps codes to texts. When its generation changes, earlier codes become invalid. */
   pool: TextPool;
-  /** Codes of the source addresses. */
   srcCode: Int32Array;
-  /** Codes of the destination addresses. */
   dstCode: Int32Array;
 }
 
@@ -237,7 +235,6 @@ export interface ReadOptions {
 
 /** @internal A batch of usable rows and its origin. */
 export interface SourcedBatch extends CodedBatch {
-  /** The file. */
   path: string;
   /** The batch's first row in the file, from 0. Rejected rows leave no gap in the arrays. */
   firstRow: number;

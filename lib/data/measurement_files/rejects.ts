@@ -35,9 +35,7 @@ export type RejectReason =
 
 /** A rejected row, as in `rejects.jsonl`. */
 interface RejectedRow {
-  /** Why it was rejected. */
   reason: RejectReason;
-  /** The file. */
   path: string;
   /** Number of the row or result in the file, from 0. */
   row: number;
@@ -49,7 +47,6 @@ interface RejectedRow {
 export interface RejectSnapshot {
   /** Rejected rows by reason. */
   counts: Record<string, number>;
-  /** The listed rows. */
   rows: RejectedRow[];
 }
 

@@ -23,11 +23,9 @@ import {
 
 /** @internal Options of a world. */
 export interface WorldOptions {
-  /** Seed of all random choices. */
   seed: number;
   /** Number of sources. */
   probes: number;
-  /** Number of destinations. */
   destinations: number;
   /** Share of probes (and thus of rows) and of destinations that have IPv6 addresses, 0 to 1. */
   ipv6Share: number;

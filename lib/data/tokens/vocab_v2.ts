@@ -60,7 +60,6 @@ export const ROLE_NAMES: readonly string[] = [
   "Failed",
 ];
 
-/** A block of a measurement. */
 export type Field = "source" | "destination" | "result" | "time";
 
 /** The 24 orders of a measurement's blocks. Without a time, the other blocks keep their order. */

@@ -51,7 +51,6 @@ const manifestSchema = z.object({
 export type Manifest = z.infer<typeof manifestSchema>;
 /** The fields known when a {@link Manifest} is started. */
 export type ManifestStart = Pick<Manifest, "stage" | "inputs" | "inputManifests" | "options">;
-/** An output file in a {@link Manifest}. */
 export interface ManifestOutput {
   /** Relative to the folder. */
   path: string;
