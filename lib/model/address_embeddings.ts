@@ -62,19 +62,15 @@ import {
 
 /** How rows are looked up. In training, each context hides a share of the keys of each kind. */
 export interface RowUse {
-  /** Whether shares of the keys are hidden. */
   readonly isTraining: boolean;
   readonly context: number;
-  /**
-   * History features where an RTT comes next, for all tokens of a sequence; null: none; undefined: from
-   * {@link recent}.
-   */
+  /** History features for every predicted RTT; null: none; undefined: from {@link recent}. */
   readonly rttHistory?: RttHistory | null | undefined;
   /** The pair's newest RTTs, oldest first (default: those stored in the model, then the sequence's). */
   readonly recent?: readonly TimedRtt[] | undefined;
 }
 
-/** Maximum number of cached paths, some 0.5 kB each. */
+/** Maximum number of cached paths, about 0.5 kB each. */
 const MAX_PATHS = 2 ** 15;
 /** Steps of a path whose places may have coordinates, from specific to general. */
 const NODE_STEPS = [3, 1, 2, 0, 4];
@@ -88,7 +84,7 @@ export class AddressEmbeddings {
   /** The table of places as in a checkpoint, and decoded. */
   #placeBytes: Uint8Array | undefined;
   #places: PlaceTable | undefined;
-  /** Paths of addresses seen before, by the first hash. */
+  /** Keyed by the first hash. */
   readonly #paths = new Map<number, { hash2: number; path: PlacePath }>();
   /** Estimates RTTs of pairs; undefined if the model has no coordinates. */
   readonly coordinates: NodeCoordinates | undefined;
@@ -167,10 +163,10 @@ export class AddressEmbeddings {
   }
 
   /**
-   * The rows of an address's prefixes, the shortest first and the whole address last.
+   * Returns the rows of an address's prefixes, shortest first, with the whole address last; {@link NO_ROW}
+   * for prefixes without one.
    *
    * @param options `claims`: whether to assign free rows to prefixes without a row.
-   * @returns The rows; {@link NO_ROW} for prefixes without one.
    */
   rowsOfPrefixes(address: Uint8Array, { claims = false } = {}): number[] {
     const rows: number[] = [];
@@ -180,11 +176,7 @@ export class AddressEmbeddings {
     return rows;
   }
 
-  /**
-   * The row of a whole address, or {@link NO_ROW}.
-   *
-   * @param options `claims`: whether to assign a free row if it has none. Shorter prefixes get no rows.
-   */
+  /** The row of a whole address, or {@link NO_ROW}; `claims` as above, but not for shorter prefixes. */
   rowOfAddress(address: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = this.#walk(address);
     return this.#prefixes?.row(hash1, hash2, claims) ?? NO_ROW;
@@ -195,13 +187,13 @@ export class AddressEmbeddings {
     return this.nodeOf(address, { claims: true });
   }
 
-  /** The node of an address, or `NO_ROW`; `claims` as above. */
+  /** Looks up the node of an address, or `NO_ROW`; `claims` as above. */
   nodeOf(address: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = this.#walk(address);
     return this.coordinates?.node(hash1, hash2, claims) ?? NO_ROW;
   }
 
-  /** The row of a pair of addresses, equal in both directions, or {@link NO_ROW}; `claims` as above. */
+  /** Looks up the row of a pair, equal in both directions, or {@link NO_ROW}; `claims` as above. */
   rowOfPair(source: Uint8Array, destination: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = this.#pairHashes(this.#walk(source), this.#walk(destination));
     return this.#pairs?.row(hash1, hash2, claims) ?? NO_ROW;
@@ -220,7 +212,7 @@ export class AddressEmbeddings {
   }
 
   /**
-   * In what share of the contexts a prefix is the first hidden one. Without places each prefix is equally
+   * Share of the contexts in which a prefix is the first one hidden. Without places each prefix is equally
    * likely to be the first; `dropShare` is the probability that any is hidden. With places each step of the
    * path and each prefix is equally likely; if it is a step, hiding starts with the first prefix.
    */
@@ -243,7 +235,6 @@ export class AddressEmbeddings {
       }
     });
     pairKeysOf(this.#seed, paths[0], paths[1]).forEach((key, i) => {
-      // The distance is always known.
       const isHidden = i < NUM_HIDEABLE && key && isTraining &&
         isChosen(key.hash2, context, this.config.places?.dropShare ?? 0);
       if (key && !isHidden) rows[2 * NUM_PATH_STEPS + i] = prefixes.row(key.hash1, key.hash2);
@@ -251,7 +242,7 @@ export class AddressEmbeddings {
     return rows;
   }
 
-  /** The path of an address. A misplaced address has only its AS. */
+  /** Looks up the path of an address; of a misplaced address only its AS. */
   #pathOf(address: AddressState): PlacePath {
     const known = this.#paths.get(address.hash1);
     if (known?.hash2 === address.hash2) return known.path;
@@ -264,7 +255,7 @@ export class AddressEmbeddings {
     return path;
   }
 
-  /** The node of the address's most specific place with coordinates, or `NO_ROW`. */
+  /** Finds the node of the address's most specific place with coordinates, or `NO_ROW`. */
   #placeNode(state: AddressState, use: Pick<RowUse, "isTraining" | "context">): number {
     const { coordinates } = this;
     const { steps } = this.#pathOf(state);
@@ -329,7 +320,7 @@ export class AddressEmbeddings {
     return row !== undefined && row !== NO_ROW;
   }
 
-  /** Light's RTT between the places of two addresses in ms; 0 if one is unknown or known to be wrong. */
+  /** RTT of light between two addresses' places, in ms; 0 if a place is unknown or known to be wrong. */
   floorMs(source: Uint8Array, destination: Uint8Array): number {
     const [a, b] = [source, destination].map((address) =>
       this.isMisplaced(address) ? undefined : this.placeOf(address)?.position
@@ -366,11 +357,7 @@ export class AddressEmbeddings {
     return this.#history.rttHistory(row - this.#pairs.firstRow, { timeS, newer });
   }
 
-  /**
-   * @internal
-   *
-   * Estimates a pair's RTT by coordinates. An address without coordinates uses those of its place.
-   */
+  /** @internal Estimates a pair's RTT by coordinates. Without its own, an address uses those of its place. */
   estimateOf(
     { hash1, source, destination }: Pick<PairState, "hash1" | "source" | "destination">,
     { isTraining, context }: RowUse,
@@ -399,7 +386,7 @@ export class AddressEmbeddings {
     return estimate && { ...estimate, isOfBoth: estimate.isOfBoth && !isPlaced.includes(true) };
   }
 
-  /** The estimate by coordinates that an answer about two addresses uses; see {@link estimateOf}. */
+  /** The estimate by coordinates used for an answer about two addresses; see {@link estimateOf}. */
   estimateBetween(source: Uint8Array, destination: Uint8Array): RttEstimate | undefined {
     const ends = { source: this.#walk(source), destination: this.#walk(destination) };
     return this.estimateOf({ hash1: 0, ...ends }, { isTraining: false, context: 0 });
@@ -414,7 +401,7 @@ export class AddressEmbeddings {
     return this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0;
   }
 
-  /** Hashes of a pair with the seed of pairs; the hashes of addresses already contain that of prefixes. */
+  /** Hashes a pair with the pairs' seed; the hashes of addresses already contain the prefixes' seed. */
   #pairHashes(a: Hashes, b: Hashes): Hashes {
     const { prefixVectors, pairVectors } = this.config;
     const seed = prefixVectors && pairVectors ? pairVectors.seed - prefixVectors.seed : 0;
@@ -435,7 +422,7 @@ export class AddressEmbeddings {
 const INFERENCE: RowUse = { isTraining: false, context: 0 };
 /** The first slots of a token are for its addresses and their pair, the others for selected rows. */
 const NUM_OF_ADDRESSES = 3;
-/** The last slots of a token are for places, if the model has places. */
+/** The last slots of a token are for places, if the model has any. */
 const FIRST_OF_PLACES = ROWS_PER_TOKEN;
 
 /** Reads the tokens of a sequence and finds the rows of each. */
@@ -458,7 +445,7 @@ export class EmbeddingCursor {
     this.#numRows = rows.shapes.rowsPerToken;
   }
 
-  /** A copy that continues from here. Complete addresses do not change and are shared. */
+  /** Copies the cursor. Complete addresses do not change and are shared. */
   clone(): EmbeddingCursor {
     const copy = new EmbeddingCursor(this.#rows);
     copy.#open = this.#open && { ...this.#open };
@@ -471,9 +458,7 @@ export class EmbeddingCursor {
     return copy;
   }
 
-  /**
-   * @param rows Receives the token's `ModelShapes.rowsPerToken` rows from index `at` on, some {@link NO_ROW}.
-   */
+  /** @param rows Receives the token's `ModelShapes.rowsPerToken` rows from `at` on, some {@link NO_ROW}. */
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
     rows.fill(NO_ROW, at, at + this.#numRows);
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;

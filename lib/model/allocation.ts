@@ -1,6 +1,6 @@
 /**
- * GPU memory that is planned before it is allocated. A function makes a set of tensors by calling
- * {@link MakeTensor}. It is run to count the bytes, to check the adapter's limits, and to allocate.
+ * Plans GPU memory before allocating it. A function makes a set of tensors by calling {@link MakeTensor}; it
+ * is run to count the bytes, to check the adapter's limits, and to allocate.
  *
  * @module
  */
@@ -47,7 +47,7 @@ export function bufferLimitBytes({ limits }: Pick<GPUDevice, "limits">): number 
 /**
  * Allocates the tensors that `build` makes, zero-filled.
  *
- * @param options For the error: the purpose (`what`), and the advice if they do not fit (`remedy`).
+ * @param options For the error: `what` is allocated, and the `remedy` if it does not fit.
  * @throws {UserError} If a tensor is larger than the adapter's buffers can be, or memory runs out.
  */
 export async function allocateTensors<T>(

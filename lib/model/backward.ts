@@ -213,7 +213,7 @@ function addProjectionsBackward(program: Program, pass: Pass, { layer, backward 
   });
 }
 
-/** Adds the gradient of x of rmsNorm(x), whose gradient is `dNorm`, to `dx`, or stores it there. */
+/** Adds the gradient of rmsNorm(x) with respect to x, given `dNorm`, to `dx`, or stores it there. */
 function addNormBackward(
   program: Program,
   { shapes: { config: { width } }, extent }: Pass,

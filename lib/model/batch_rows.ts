@@ -30,7 +30,7 @@ export interface ModelBatch {
 }
 
 /**
- * Maximum number of rows that a step can use: a measurement has fewer different rows than tokens, and with
+ * Maximum number of rows that a step can use: a measurement has fewer distinct rows than tokens, or with
  * places fewer than twice as many.
  */
 export function numRowSlots(
@@ -53,7 +53,7 @@ export function numRowUses({ places }: ModelConfig, { batchSize, sequenceLength 
 }
 
 /**
- * The rows of each token of a batch.
+ * Finds the rows of each token of a batch.
  *
  * @param args `isTraining`: whether shares of the keys are hidden.
  * @returns (B, T, `ModelShapes.rowsPerToken`), `NO_ROW` for none.
@@ -148,10 +148,9 @@ export class RowSlots {
   }
 
   /**
-   * The tokens of each slot, as `addEmbeddingBackward` reads them.
+   * Finds the tokens of each slot. @param rowsOfTokens From {@link rowsOfBatch}.
    *
-   * @param rowsOfTokens From {@link rowsOfBatch}.
-   * @returns (numSlots + 1 + numUses): see `tokenRows`.
+   * @returns (numSlots + 1 + numUses): see `tokenRows`, as `addEmbeddingBackward` reads them.
    */
   places(rowsOfTokens: Uint32Array): Uint32Array<ArrayBuffer> {
     this.claim(rowsOfTokens);
@@ -161,7 +160,6 @@ export class RowSlots {
 }
 
 export interface Share {
-  /** From 0. */
   readonly rank: number;
   /** Number of ranks, which divides the number of sequences of a batch. */
   readonly size: number;
@@ -193,7 +191,7 @@ export function shareOfRows<T extends Uint8Array | Uint16Array | Uint32Array>(
 }
 
 /**
- * The loss mask with 2 where the target is the first byte of an RTT code, and 3 where it is the second.
+ * Marks RTT codes in a copy of the loss mask: 2 if the target is a code's first byte, 3 if it is the second.
  *
  * @param sequenceLength T of the batch's (B, T).
  */

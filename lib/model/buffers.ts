@@ -54,7 +54,7 @@ export interface LayerTensors {
   xMiddleNorm: Tensor;
   /** (rows). */
   xMiddleScale: Tensor;
-  /** (rows, M): the activation's input; only for training, and not for relu2: its value gives the slope. */
+  /** (rows, M): the activation's input; only for training, and not for relu2, whose slope follows from its value. */
   hidden: Tensor | undefined;
   /** (rows, M). */
   activated: Tensor;
@@ -157,7 +157,7 @@ function gpuParameterShapes({ parameters, paddedVocabSize }: ModelShapes): Map<s
 }
 
 /**
- * Maximum size of a buffer with several parameters: enough for a dispatch, half of WebGPU's default limit.
+ * Maximum size of a buffer with several parameters: enough for one dispatch, half of WebGPU's default limit.
  */
 const MAX_SHARED_BYTES = 64 * 2 ** 20;
 
@@ -170,7 +170,7 @@ export function parameterTensors(shapes: ModelShapes, make: MakeTensor): Map<str
   return tensorsOf(gpuParameterShapes(shapes), make);
 }
 
-/** A tensor for each parameter, in the buffers of {@link sharedBuffers}. */
+/** Makes a tensor for each parameter, in the buffers of {@link sharedBuffers}. */
 function tensorsOf(
   shapes: ReadonlyMap<string, readonly number[]>,
   make: MakeTensor,
@@ -186,7 +186,7 @@ function tensorsOf(
   return new Map([...shapes].map(([name, shape]) => [name, tensors.get(name) ?? make(name, shape, dtype)]));
 }
 
-/** The names of the parameters in each buffer, in its order; address embeddings have a separate buffer. */
+/** Assigns the names of parameters to buffers, in order; address embeddings have a separate buffer. */
 function sharedBuffers(shapes: ReadonlyMap<string, readonly number[]>): string[][] {
   const ofPart = (part: string) => [...shapes.keys()].filter((name) => name.endsWith(`.${part}_proj.weight`));
   const [ks, vs] = [ofPart("k"), ofPart("v")];
@@ -238,7 +238,7 @@ function operandTensors(
 }
 
 /**
- * The blocks' activations. In training each block has its own, with recomputation only its x; else all share.
+ * The blocks' activations. In training each block has its own (with recomputation only x); else all share.
  */
 function allLayerTensors(shapes: ModelShapes, extent: ModelExtent, make: MakeTensor): LayerTensors[] {
   const rows = extent.batchSize * extent.sequenceLength;
@@ -270,7 +270,7 @@ function layerTensors(
   };
 }
 
-/** Tensors of one shape in one buffer, so that an operation on contiguous ones can compute all. */
+/** Makes tensors of one shape in one buffer, so that one operation can compute several of them. */
 function together<Name extends string>(
   names: readonly Name[],
   shape: readonly number[],
@@ -288,7 +288,7 @@ interface BlockLayout {
   readonly dtype?: DType | undefined;
 }
 
-/** A block's activations without its keys and values, which decoding keeps in caches. */
+/** Makes a block's activations without its keys and values, which decoding keeps in caches. */
 export function blockTensors(
   shapes: ModelShapes,
   layout: BlockLayout,
@@ -389,11 +389,7 @@ function inputTensors(shapes: ModelShapes, extent: ModelExtent, make: MakeTensor
   };
 }
 
-/**
- * Uploads a batch.
- *
- * @param args `weight`: the weight of the loss in the gradient; `rows`: only with address embeddings.
- */
+/** Uploads a batch. @param args `weight` of the loss in the gradient; `rows` of the address embeddings. */
 export function writeInputs(
   gpu: Gpu,
   inputs: InputTensors,
@@ -439,7 +435,7 @@ export interface ModelMemory {
   activationsBytes: number;
 }
 
-/** The GPU memory that a model takes, without allocating any. */
+/** Computes the GPU memory that a model takes, without allocating any. */
 export function planModelMemory(shapes: ModelShapes, extent: ModelExtent): ModelMemory {
   const parametersBytes = plannedSizeBytes((make) => {
     operandTensors(shapes, { parameters: parameterTensors(shapes, make), dtype: extent.dtype }, make);
@@ -455,10 +451,10 @@ export function planModelMemory(shapes: ModelShapes, extent: ModelExtent): Model
 }
 
 /**
- * The largest batch that fits.
+ * Finds the largest batch size that fits.
  *
- * @param batchSize A batch that does not fit.
- * @param fits Whether a batch with this number of sequences fits; if one does, all smaller ones do.
+ * @param batchSize One that does not fit.
+ * @param fits Whether a batch of this size fits; if it does, so do all smaller ones.
  * @returns 0 if not even one sequence fits.
  */
 export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {

@@ -4,7 +4,7 @@ import { UserError } from "../base/errors.ts";
 /** The version written to the metadata of tensor files, to `state.json` and to `site.json`. */
 export const FORMAT_VERSION = 1;
 
-/** Metadata of all tensor files of a checkpoint. `pt` tells PyTorch's readers that tensors are row-major. */
+/** Metadata of all tensor files of a checkpoint. `pt` means row-major to PyTorch's readers. */
 export const FORMAT_METADATA = { format: "pt", format_version: String(FORMAT_VERSION) } as const;
 
 /** Checks the version that a file states. @throws {UserError} If it is not {@link FORMAT_VERSION}. */

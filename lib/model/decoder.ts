@@ -35,7 +35,7 @@ import { writeParameters } from "./parameters.ts";
 
 /**
  * Maximum number of programs in a decoder; the least recently used is dropped first. Their sizes depend on
- * the questions, and each takes some 0.2 MB.
+ * the questions, and each takes about 0.2 MB.
  */
 const MAX_PROGRAMS = 128;
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
@@ -148,7 +148,7 @@ export class Decoder {
     let firstKey = 0;
     for (const [i, prompt] of prompts.entries()) {
       const numChosen = numLast === Infinity ? prompt.length : numLast;
-      ensure(prompt.length >= numChosen, `a prompt of ${prompt.length} tokens has no ${numLast} last ones`);
+      ensure(prompt.length >= numChosen, `a prompt of ${prompt.length} tokens has fewer than ${numLast}`);
       this.#requirePosition(prompt.length - 1);
       const endKey = firstKey + prompt.length;
       tokens.set(prompt, firstKey);
@@ -228,7 +228,7 @@ export class Decoder {
 
   /** @returns The program of the step, which must be submitted before anything else is uploaded. */
   #append(tokens: ArrayLike<number>, parents: Uint32Array | undefined): Program {
-    ensure(this.#rows.numRows > 0, "a step needs rows: call fork() before");
+    ensure(this.#rows.numRows > 0, "a step needs rows: call fork() first");
     const numRows = parents?.length ?? this.#rows.numRows;
     ensure(tokens.length === numRows, `${tokens.length} tokens for ${numRows} rows`);
     const step = this.#rows.numSteps;
@@ -277,13 +277,13 @@ export class Decoder {
   #writeTokens(tokens: Uint32Array, positions: Uint32Array): void {
     const { gpu } = this.registry;
     const limit = this.shapes.vocabSize;
-    ensure(tokens.every((token) => token < limit), `there is a token that is not below ${limit}`);
+    ensure(tokens.every((token) => token < limit), `a token is ${limit} or more`);
     gpu.write(this.#tensors.inputs.tokens, tokens);
     gpu.write(this.#tensors.positions, positions);
   }
 
   /**
-   * Runs a program and computes log-probabilities of its first `numRows` hidden states, or the chosen ones.
+   * Runs a program and computes log-probabilities of its first `numRows` hidden states, or of chosen ones.
    */
   async #logProbabilities(
     body: Program,
@@ -364,7 +364,6 @@ interface PromptKeys {
  */
 class DecodedRows {
   #prompts: readonly PromptKeys[] = [];
-  /** Number of each prompt's last tokens that its rows do not see. */
   #numDropped = 0;
   #children: DecodeTile[] = [];
   #numRows = 0;
@@ -384,7 +383,6 @@ class DecodedRows {
     return this.#suffixRows.length;
   }
 
-  /** Begins with new prompts without rows. */
   begin(prompts: readonly PromptKeys[]): void {
     this.#prompts = prompts;
     this.#children = [];
@@ -424,9 +422,9 @@ class DecodedRows {
   }
 
   /**
-   * The key before the next one of each row: its prompt's last key, or the last key it appended.
+   * The key before the next one of each row: the last key of its prompt or the last one it appended.
    *
-   * @param length Length of the result, which is padded with 0.
+   * @param length Length of the result, padded with 0.
    */
   previousKeys(length: number): Uint32Array {
     const previous = new Uint32Array(length);
@@ -456,7 +454,7 @@ class DecodedRows {
     const numDropped = this.#numDropped;
     let firstRow = 0;
     this.#children = this.#prompts.map(({ firstKey, endKey }, i) => {
-      ensure(numDropped < endKey - firstKey, `a prompt has no ${numDropped} tokens and one before`);
+      ensure(numDropped < endKey - firstKey, `a prompt has at most ${numDropped} tokens`);
       const endRow = firstRow + numChildren[i];
       const tile = { firstKey, endKey: endKey - numDropped, firstRow, endRow };
       firstRow = endRow;
@@ -466,11 +464,7 @@ class DecodedRows {
   }
 }
 
-/**
- * For each position a row that sees its prompt up to that position.
- *
- * @param positions Rows of a prefill, ascending.
- */
+/** Finds, for each of the ascending positions of a prefill, a row that sees its prompt up to there. */
 function rowsOfPositions(prompts: readonly PromptKeys[], positions: readonly number[]): DecodeTile[] {
   let prompt = 0;
   return positions.map((position, row) => {
@@ -551,7 +545,7 @@ class DecoderTokenRows {
     this.#gpu.write(this.#tensor, rows);
   }
 
-  /** The options for reading a prompt's token: the given RTTs are for the last one. */
+  /** The options for reading a prompt's token: given RTTs apply to the last one only. */
   #useAt(index: number, at: number): RowUse | undefined {
     const recent = this.#recents[index];
     const isEnd = at === this.#prompts[index].length - 1;

@@ -24,14 +24,14 @@ import { addEmbedding } from "../tensor/ops/embedding.ts";
 import { rotationTable } from "../tensor/ops/qk_norm_rope.ts";
 import type { Program } from "../tensor/program.ts";
 
-/** Numbers of rows are multiples of this, the tile of matrix products, which also aligns parts of caches. */
+/** Row counts are multiples of this, the tile of matrix products, which also aligns parts of caches. */
 const ROW_STEP = 32;
 
 /** The limits of one prefill and the steps after it; tokens and rows are rounded up to multiples of 32. */
 export interface DecoderExtent {
   /** P: tokens of all prompts of one prefill. */
   readonly maxPromptTokens: number;
-  /** N: rows of one step, of all prompts. */
+  /** N: rows of one step over all prompts. */
   readonly maxRows: number;
   /** S: steps after a fork. */
   readonly maxSteps: number;
@@ -64,7 +64,7 @@ export function programRows(numRows: number): number {
   return Math.ceil(numRows / step) * step;
 }
 
-/** The GPU memory that decoding takes in addition to the weights, without allocating any. */
+/** Computes the GPU memory that decoding takes in addition to the weights, without allocating any. */
 export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): number {
   const shapes = modelShapes(config);
   return plannedSizeBytes((make) => buildDecoder(shapes, extent, make)) -
@@ -171,7 +171,7 @@ export function addStep(program: Program, args: DecoderPass & { step: number; nu
     ...passOf(program, args, layers),
     earlierKeys: (layer) => {
       const earlier = (step === 0 ? promptLayers : suffixes)[layer].kUnshifted;
-      ensure(earlier, "a model without keyShift has no keys before their shift");
+      ensure(earlier, "a model without keyShift has no unshifted keys");
       return earlier;
     },
     addAttention: (program, layer) =>

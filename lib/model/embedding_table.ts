@@ -31,7 +31,7 @@ export class EmbeddingTable {
   }
 
   /**
-   * The row of a key.
+   * Looks up the row of a key.
    *
    * @param hash1 Determines where the search begins.
    * @param hash2 Identifies the key. A key shares its row with one of n others with a probability of at most
@@ -83,7 +83,7 @@ export function keyOfHashes({ hash1, hash2 }: Hashes): number {
   return hash1 * 2 ** 21 + (hash2 >>> 11);
 }
 
-/** An address of which some bytes have been read. */
+/** A partly read address. */
 export interface AddressState extends Hashes {
   readonly length: 4 | 16;
   /** The row of its longest prefix that has one. */
@@ -165,8 +165,8 @@ export function isChosen(hash: number, context: number, share: number): boolean 
 /** The key `model.places` of the configuration. */
 export interface PlacesConfig {
   /**
-   * A third of the size in bytes of the table of places in a checkpoint (see `PlaceTable.encode`); 0 for no
-   * table. Set by `--geo`.
+   * Size of the places table in a checkpoint (`PlaceTable.encode`) in units of 3 bytes; 0 for no table. Set
+   * by `--geo`.
    */
   tableSize: number;
   /** Names of the files that the table is made from. Set by `--geo`. */
@@ -175,10 +175,10 @@ export interface PlacesConfig {
   dropShare: number;
 }
 
-/** The steps of a path before the prefixes. */
+/** Number of steps of a path before the prefixes. */
 export const NUM_PATH_STEPS = 5;
 const NUM_PAIR_KEYS = 5;
-/** Maximum number of rows of places of a token before a byte of an RTT. */
+/** Maximum number of place rows of a token that predicts a byte of an RTT. */
 export const NUM_PLACE_ROWS = 2 * NUM_PATH_STEPS + NUM_PAIR_KEYS;
 
 /** Kinds of keys. Keys of addresses begin with their length, 4 or 16. */
@@ -208,7 +208,7 @@ export function pathOf(seed: number, { position, country, region, asNumber }: Lo
 }
 
 /**
- * The keys of a pair: its countries, cells of 20 degrees and ASes, and two of its distance, whose classes
+ * The keys of a pair: its countries, cells of 20 degrees and ASes, and two for its distance, whose classes
  * overlap by half.
  *
  * @returns {@link NUM_PAIR_KEYS} keys; undefined if an endpoint lacks what a key is made of.
@@ -226,7 +226,7 @@ export function pairKeysOf(seed: number, a: PlacePath, b: PlacePath): (Hashes | 
   ];
 }
 
-/** A key that an address has if its place in the databases is impossible. */
+/** Makes the key that marks an address whose place in the databases is impossible. */
 export function misplacedKey(seed: number, address: Hashes): Hashes {
   return keyOf(seed, KIND.misplaced, address.hash1, address.hash2);
 }

@@ -20,9 +20,7 @@ export interface EmbeddingUpdate {
   readonly keys: Uint32Array;
   /** (rows, C). */
   readonly values: Float32Array;
-  /**
-   * (rows, K): newest RTTs of pairs (see `PairHistory.save`); zeros for prefixes. K is 0 without histories.
-   */
+  /** (rows, K): newest RTTs of pairs (`PairHistory.save`); zeros for prefixes. K is 0 without histories. */
   readonly history: Uint32Array;
   /** Changed nodes of the coordinates. */
   readonly coordinates: NodeUpdate;
@@ -76,7 +74,7 @@ export function withEmbeddingUpdate(
   return new Map([...weights, ...copies]);
 }
 
-/** Some rows and coordinates of weights, as an update. @param rows Ascending. @param nodes Ascending. */
+/** Extracts some rows and coordinates from weights. @param rows Ascending. @param nodes Ascending. */
 export function embeddingUpdateOf(
   config: ModelConfig,
   weights: Tensors,

@@ -35,10 +35,7 @@ export interface HiddenPass {
   readonly addAttention?: (program: Program, layer: number) => void;
   /** With keyShift: a block's unshifted keys that `inputs.previous` refers to, if not the batch's own. */
   readonly earlierKeys?: (layer: number) => Tensor;
-  /**
-   * Rows whose hidden states are needed (default: all). The last block computes only keys and values of
-   * others.
-   */
+  /** Rows whose hidden states are needed (default: all). Others only get the last block's keys and values. */
   readonly wanted?: WantedRows;
 }
 
@@ -62,7 +59,7 @@ export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers">
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
 }
 
-/** Another model on the same device, whose distributions of RTT codes are learned as well. */
+/** Another model on the same device, whose distributions of RTT codes are also learned. */
 export interface Teacher extends SoftTargets {
   /** Starts the teacher's forward pass; returns at once. */
   forward(batch: ModelBatch): void;
@@ -284,8 +281,6 @@ function addMlpDown(
   const name = `blocks.${layer}.mlp.down_proj.weight`;
   addLinear(program, pass, { name, x: activated, y: out, epilogue: { add }, label: "down_proj" });
 }
-
-// The part after the last block.
 
 /** Adds the logits and losses of all positions, and with `training` the gradient of the logits. */
 export function addLosses(program: Program, { shapes, extent, tensors, teacher }: Pass): void {

@@ -184,18 +184,21 @@ export function checkModelConfig(config: ModelConfig): void {
     if (config[key] && config.vocabulary !== "v2") {
       throw new ConfigError(
         `model.${key}`,
-        `vocabulary ${config.vocabulary} does not support it, expected v2 or null`,
+        `needs vocabulary v2, found ${config.vocabulary}; use v2, or set it to null`,
       );
     }
   }
   if (config.places && !config.prefixVectors) {
     throw new ConfigError(
       "model.places",
-      "model.prefixVectors is null, expected a table for the keys of places",
+      "needs model.prefixVectors, found null",
     );
   }
   if (config.rttEncoding !== null && config.vocabulary !== "v1") {
-    throw new ConfigError("model.rttEncoding", "vocabulary v2 has its own encoding, expected v1 or null");
+    throw new ConfigError(
+      "model.rttEncoding",
+      "vocabulary v2 has its own encoding; set it to null, or use v1",
+    );
   }
   const count = modelShapes(config).numParameters;
   if (count > MAX_PARAMETERS) {
@@ -226,7 +229,7 @@ export interface ModelShapes {
   /** Maximum number of address embeddings added to a token. */
   readonly rowsPerToken: number;
   /**
-   * All parameters, [out, in], row-major, in the order of the forward pass; names as in lib/model/EXACT.md.
+   * All parameters, [out, in], row-major, in the order of the forward pass, named as in lib/model/EXACT.md.
    */
   readonly parameters: ReadonlyMap<string, number[]>;
   /**

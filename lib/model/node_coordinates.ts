@@ -24,7 +24,7 @@ export interface CoordinatesConfig {
   rank: number;
   /** Number of folds of the pairs, each with coordinates fitted without it: an even number from 4 to 30. */
   folds: number;
-  /** Share of the pairs, 0 to 0.95, of which training hides one endpoint; different ones in each context. */
+  /** Share of pairs, 0 to 0.95, with one endpoint hidden in training; each context hides different ones. */
   dropShare: number;
 }
 
@@ -124,7 +124,7 @@ export class NodeCoordinates {
    * Estimates the RTT of a pair of nodes. A node without coordinates, or `NO_ROW`, counts as a typical node.
    *
    * @param options `isTraining`: whether the estimate must exclude the pair's own RTT; `hidden`: whether each
-   *   node counts as a typical node in any case.
+   *   node counts as a typical node even if it has coordinates.
    * @returns Undefined without coordinates.
    */
   estimate(

@@ -22,7 +22,7 @@ export interface TimedRtt {
   readonly timeS: number | null;
 }
 
-/** The history features of RTTs. @param rtts Oldest first. @param timeS The time of the predicted RTT. */
+/** Computes history features. @param rtts Oldest first. @param timeS The time of the predicted RTT. */
 export function timedHistory(rtts: readonly TimedRtt[], timeS: number | null): RttHistory | undefined {
   const newest = rtts.slice(-NUM_HISTORY_RTTS).reverse();
   return rttHistoryOf(
@@ -32,7 +32,7 @@ export function timedHistory(rtts: readonly TimedRtt[], timeS: number | null): R
   );
 }
 
-/** The distance of two times. A later measurement counts like an equally distant earlier one. */
+/** Distance between two times. A later measurement counts like an equally distant earlier one. */
 function gapS(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : Math.abs(a - b);
 }
@@ -57,7 +57,7 @@ export class PairHistory {
   }
 
   /**
-   * The history features of a pair.
+   * Computes the history features of a pair.
    *
    * @param options `timeS`: the time of the predicted RTT; `newer`: further RTTs, oldest first. Those not
    *   later than the history are ignored.
@@ -88,7 +88,7 @@ export class PairHistory {
 
   load(saved: Uint32Array): void {
     const numPairs = this.#timesS.length;
-    ensure(saved.length === numPairs * HISTORY_LENGTH, `${saved.length} numbers of pairs`);
+    ensure(saved.length === numPairs * HISTORY_LENGTH, `${saved.length} numbers for ${numPairs} pairs`);
     for (let pair = 0; pair < numPairs; pair++) {
       const first = pair * HISTORY_LENGTH;
       // A copy for each pair would take 40 ms, a twelfth of the time in which `query rtt` answers.
@@ -116,7 +116,7 @@ export class SequenceMemory {
   #role = 0;
   #value = 0;
   #numMissing = 0;
-  /** By pair. Shared with clones, and copied before a change. */
+  /** Keyed by pair. Shared with clones; copied before a change. */
   #rtts = new Map<number, readonly TimedRtt[]>();
   #isShared = false;
 

@@ -144,7 +144,7 @@ function mixIn(
 }
 
 /**
- * Sets all parameters on the GPU, where the head has padding rows.
+ * Sets all parameters on the GPU, where the head is padded.
  *
  * @param values `parameters`: name -> tensor; `weights`: name -> values with the shapes of
  *   `ModelShapes.entries`.

@@ -71,7 +71,7 @@ export class Rows {
     return Array.from({ length: this.count }, (_, row) => this.at(row, column));
   }
 
-  /** Yields the fault of the first row that is wrong. */
+  /** Yields the fault of the first invalid row. */
   *where(
     column: number,
     wanted: string | ((row: number) => string),

@@ -117,7 +117,7 @@ function allowedAt({ columns, run = 1 }: Bounds, index: number): Allowed {
 }
 
 /**
- * The index of an impossible number, in the first column that has one; -1 if there is none.
+ * Finds the index of an impossible number in the first column that has one; -1 if there is none.
  *
  * It takes 3 ms for a checkpoint of 5 million numbers, 0.4 million of them with bounds.
  */
@@ -145,7 +145,7 @@ function indexOfOther(values: TensorArray, { columns, run = 1 }: Bounds): number
 function* faultsBetween(tensors: Tensors): Generator<string> {
   const fits = tensors.get(nameOfCoordinates("fits"));
   if (fits) yield* faultsOfFits(fits);
-  // `Pool` refuses other weights, which another version fitted.
+  // `Pool` rejects weights that another version fitted.
   if (!tensors.has(POOL_TENSORS.range[0]) || faultOfWeights(tensors) !== undefined) return;
   for (const [name, { length: width }] of POOL_COLUMNS) {
     const length = tensors.get(name)?.length;

@@ -109,13 +109,13 @@ export class Transformer {
     return this.shapes.config;
   }
 
-  /** Parameter name -> weights on the GPU; the head has rows of zeros added up to a multiple of 4. */
+  /** Parameter name -> weights on the GPU; the head is padded with rows of zeros to a multiple of 4. */
   get parameters(): Map<string, Tensor> {
     return this.#pass.tensors.parameters;
   }
 
   /**
-   * Parameter name -> gradient, shaped like the parameter, times {@link lossScale}; empty without training.
+   * Parameter name -> gradient, shaped like the parameter, times {@link lossScale}; empty if not training.
    */
   get gradients(): Map<string, Tensor> {
     return this.#pass.tensors.gradients;
@@ -234,14 +234,14 @@ export class Transformer {
     this.#evaluation.run();
   }
 
-  /** The loss of every position, (B * T), nats; 0 where masked. */
+  /** Computes the loss of every position, (B * T), nats; 0 where masked. */
   async evaluateLosses(batch: ModelBatch): Promise<Float32Array> {
     this.#forward(batch);
     return (await this.#gpu.read(this.#pass.tensors.head.losses))[0];
   }
 
   /**
-   * The log-probability of every next token at chosen rows.
+   * Computes the log-probability of every next token at chosen rows.
    *
    * @param positions Row indices b * T + t, n of them.
    * @returns (n, V), nats.

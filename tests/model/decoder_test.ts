@@ -237,7 +237,7 @@ testOnDevice(
       "Cannot decode: position 96 was requested, expected at most 95; shorten the prompt",
     );
     await decoder.prefill([randomTokens("full", 95)]);
-    await assertRejects(() => decoder.step([1]), Error, "call fork() before");
+    await assertRejects(() => decoder.step([1]), Error, "call fork() first");
     decoder.fork([1]);
     await decoder.step([1]);
     await assertRejects(() => decoder.step([1]), UserError, "position 96 was requested, expected at most 95");

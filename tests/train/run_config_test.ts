@@ -151,7 +151,7 @@ Deno.test("loadConfig() rejects unknown keys and wrong values, naming the key pa
     ["train.rttByteWeight=0", "train.rttByteWeight", "expected at least 0.000001"],
     ["data.maxMeasurements=0", "data.maxMeasurements", "expected at least 1"],
     ["model.byteVectors=near", "model.byteVectors", 'expected "random" or "ordinal"'],
-    ["model.rttEncoding=log", "model.rttEncoding", "expected v1 or null"],
+    ["model.rttEncoding=log", "model.rttEncoding", "set it to null, or use v1"],
     ["model.rttEncoding=int", "model.rttEncoding", 'expected "float64" or "fixed" or "log" or "clipped"'],
     ["train.steps.x=3", "train.steps.x", "is a value and has no keys"],
     ["train.microBatchSize=3", "train.batchSize", "a multiple of train.microBatchSize (3)"],

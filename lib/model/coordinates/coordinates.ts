@@ -132,7 +132,7 @@ export class Coordinates {
     );
   }
 
-  /** Coordinates that represent an unknown node: its distances to other nodes are typical. */
+  /** Coordinates that represent an unknown node, at typical distances from other nodes. */
   get typical(): LocatedNode {
     return this.#typical ??= this.fits.map(({ factorisation, usualError }) =>
       factorisation.typicalNode(usualError)
@@ -313,7 +313,7 @@ function leastOf(values: readonly number[]): number {
   return values.indexOf(Math.min(...values));
 }
 
-/** The median error over all entries of the given folds, and a smoothed median per node. */
+/** Computes the median error over all entries of the given folds, and a smoothed median per node. */
 function errorsOfNodes({ start, folds, numNodes }: Neighbours, errors: Float32Array, judges: FoldSet) {
   const medianOf = (from: number, to: number) => {
     const own = errors.subarray(from, to).filter((error, i) =>

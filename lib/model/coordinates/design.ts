@@ -107,13 +107,12 @@ export function varianceOf([a, b]: DesignPair): number {
   return noiseOf(a.error, b.error) + of(a, b) + of(b, a);
 }
 
-/** Adds a pair to the wanted RTTs. */
 export function want([a, b]: DesignPair): void {
   addProduct(a.wanted, b.features, 1);
   addProduct(b.wanted, a.features, 1);
 }
 
-/** By how much measuring a pair reduces the summed variance of the wanted RTTs. */
+/** How much measuring a pair would reduce the summed variance of the wanted RTTs. */
 export function gainOf([a, b]: DesignPair): number {
   const of = (own: DesignNode, other: DesignNode) => {
     const changes = times(own.covariance, other.features);

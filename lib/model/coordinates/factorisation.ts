@@ -20,9 +20,9 @@ import { fromScale, toScale } from "./rtt_scale.ts";
 const PRIOR_STRENGTH = 5;
 /** Degrees of freedom of Student's t, with which a few outlying RTTs hardly reduce a node's weight. */
 const DEGREES = 3;
-/** The most nodes to compare with, evenly spaced, so that the time does not grow with the network. */
+/** Maximum number of nodes to compare with, evenly spaced; it bounds the time in large networks. */
 const MAX_CANDIDATES = 2048;
-/** The most RTTs to compare nodes by. */
+/** Maximum number of RTTs to compare nodes by. */
 const MAX_COMPARED = 64;
 /** Nodes with a smaller weight, relative to the largest weight, are ignored. */
 const LEAST_WEIGHT = 1e-6;
@@ -79,7 +79,7 @@ function shares(logs: Float64Array): Float64Array {
   return weights.map((weight) => weight / sum);
 }
 
-/** At most `most` of the items, evenly spaced. */
+/** Takes at most `most` of the items, evenly spaced. */
 function spread<T>(all: readonly T[], most: number): readonly T[] {
   if (all.length <= most) return all;
   return Array.from({ length: most }, (_, i) => all[Math.floor(i * all.length / most)]);
@@ -186,9 +186,8 @@ export class Factorisation {
   }
 
   /**
-   * Assigns coordinates to a node that was not fitted. Its component is stored as {@link LOCATED} minus the
-   * component. The node then has estimates of its own, but neither {@link typicalNode} nor nodes located
-   * later depend on it.
+   * Assigns coordinates to a node that was not fitted. It then has estimates, but neither {@link typicalNode}
+   * nor nodes located later depend on it.
    */
   put(node: number, { vectors, component }: NodeVector): void {
     this.vectorOf(node).vectors.set(vectors);
@@ -311,7 +310,7 @@ function errorOfVector(error: number, usualError: number): number {
   return Math.fround(CLOSER_SCALES * error * Math.max(1, error / usualError));
 }
 
-/** The most frequent value, on a tie the smallest; undefined if there are no values. */
+/** The most frequent value, the smallest in a tie; undefined if there are no values. */
 export function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
   const counts = new Map<number, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

@@ -14,11 +14,7 @@ export interface KnownPairs {
   readonly rttMs: Float64Array;
 }
 
-/**
- * Assigns a pair to a fold, regardless of direction.
- *
- * @returns 0 to `numFolds - 1`.
- */
+/** Assigns a pair, regardless of direction, to a fold from 0 to `numFolds - 1`. */
 export function foldOfPair(a: number, b: number, numFolds: number): number {
   const [low, high] = a < b ? [a, b] : [b, a];
   return mix(mix(low + 1) ^ Math.imul(high + 1, 0x9e3779b9)) % numFolds;

@@ -26,7 +26,7 @@ export interface VectorOptions {
   readonly rank: number;
   /** Weight of the L2 regularisation. */
   readonly regularisation: number;
-  /** Errors up to this, on the scale, count by their squares, larger ones by their magnitude. */
+  /** Errors on the scale up to this count by their squares, larger ones by their magnitude. */
   readonly knee: number;
 }
 
@@ -108,11 +108,7 @@ export class NodeSolver {
   }
 }
 
-/**
- * Draws initial vectors; biases are 0.
- *
- * @returns Shape (nodes, 1 + rank).
- */
+/** Draws initial vectors of shape (nodes, 1 + rank); biases are 0. */
 export function firstVectors(numNodes: number, rank: number, seed: number): Float64Array {
   const random = new RandomStream(seed, "coordinates/vectors");
   const isBias = (i: number) => i % (rank + 1) === 0;

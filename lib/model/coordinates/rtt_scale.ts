@@ -28,7 +28,7 @@ export function toScale(power: number, log: number): number {
   return power === 0 ? log : (Math.exp(power * log) - 1) / power;
 }
 
-/** The inverse of {@link toScale}. Values below the scale's range give a thousandth of the typical RTT. */
+/** The inverse of {@link toScale}. Values below the scale's range map to a thousandth of the typical RTT. */
 export function fromScale(power: number, value: number): number {
   return power === 0 ? value : Math.log(Math.max(1 + power * value, MIN_SHARE ** power)) / power;
 }

@@ -5,8 +5,8 @@
  * path has not changed after a time t is (1 + t / s)^(-1/2): it falls quickly for some paths and hardly at
  * all for others (Lomax, "Business Failures", JASA 49, 1954). After a change the RTT is one of those seen
  * before, or near one of them, at a heavy-tailed distance that grows with age. Together, |ln(RTT now / RTT
- * then)| grows like the fourth root of the age, as measurements do. Much later, old RTTs say no more than
- * those of other pairs.
+ * then)| grows like the fourth root of the age, as measurements do. Much later, old RTTs are no more
+ * informative than those of other pairs.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const GROWTH = 3 / 16;
  */
 const REPLACED_FACTOR = 512;
 
-/** Smaller probabilities of worthless RTTs count as 0, which saves asking what other pairs say. */
+/** Smaller probabilities of worthless RTTs count as 0, which saves the forecasts without them. */
 const LEAST_REPLACED = 0.001;
 
 export interface AgeCurve {
@@ -59,9 +59,9 @@ export function ageCurveOf([changeS, ...shares]: Float32Array): AgeCurve {
 }
 
 export interface AgeShares {
-  /** P(the pair's RTTs say nothing any more). */
+  /** P(the pair's RTTs have become worthless). */
   readonly replaced: number;
-  /** P(the path has changed), if the RTTs still say something. */
+  /** P(the path has changed), if the RTTs are not worthless. */
   readonly changed: number;
 }
 

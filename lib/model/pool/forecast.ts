@@ -16,7 +16,7 @@ export interface Forecast {
   /** The name of the weights in checkpoints, so it must never change. */
   readonly name: string;
   readonly numWeights: number;
-  /** True: asked only if an RTT of the pair is known; false: only if none is; undefined: always. */
+  /** True: used only if an RTT of the pair is known; false: only if none is; undefined: always. */
   readonly needsPair?: boolean;
   /** What else the forecast needs from the training data. */
   readonly memory?: Memory<unknown>;
@@ -49,7 +49,7 @@ export interface KnownOfQuestion {
 }
 
 export interface PairRtt {
-  /** In ln ms. */
+  /** ln ms. */
   readonly log: number;
   /** Unix seconds; null if unknown. */
   readonly timeS: number | null;
@@ -57,7 +57,7 @@ export interface PairRtt {
   readonly gapS: number | null;
 }
 
-/** The most RTTs of a pair that are used. */
+/** Maximum number of RTTs used per pair. */
 export const MAX_PAIR_RTTS = 24;
 
 /** Tensors of a checkpoint that are learned from pairs, for one or more forecasts. */

@@ -71,7 +71,7 @@ export const WEIGHT_TENSORS: readonly Tensor[] = [...PLACES].map((
   [name, { length }],
 ) => [name, Array(length / NUM_KINDS).fill(SHARE)]);
 
-/** Says what is wrong with a pool whose forecasts are those of another version; undefined if nothing is. */
+/** Describes why the weights do not fit this version's forecasts; undefined if they do. */
 export function faultOfWeights(tensors: Tensors): string | undefined {
   for (const name of tensors.keys()) {
     if (!name.startsWith(WEIGHTS) || PLACES.has(name)) continue;
@@ -84,7 +84,7 @@ export function faultOfWeights(tensors: Tensors): string | undefined {
   return undefined;
 }
 
-/** The weights (kinds, components). @throws {FormatError} If the pool has weights of other forecasts. */
+/** Reads the weights (kinds, components). @throws {FormatError} If they belong to other forecasts. */
 export function weightsOf(tensors: Tensors): Float64Array {
   const fault = faultOfWeights(tensors);
   if (fault !== undefined) {
@@ -103,7 +103,7 @@ export function namedWeights(weights: ArrayLike<number>): Map<string, Float32Arr
   );
 }
 
-/** The kernels of a question's forecasts, each asked once and only if one of its weights is above 0. */
+/** Computes the kernels of a question's forecasts; each is asked once, if one of its weights is above 0. */
 export function kernelsOf(known: KnownOfQuestion): (weights: Float64Array) => Kernel[] {
   const hasPair = known.ofPair.length > 0;
   const asked = new Map<Forecast, ReturnType<Forecast["ask"]>>();

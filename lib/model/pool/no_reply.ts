@@ -44,8 +44,8 @@ export function failureShare({ ofPair, ofSource, ofDestination, ofAll }: KnownTr
 }
 
 /**
- * P(no reply) by the network. Without measurements of the pair in its context it knows none, so the pair's
- * share is shrunk towards its probability.
+ * P(no reply) by the network. Without measurements of the pair in its context the network knows none, so the
+ * pair's share is shrunk towards its probability.
  */
 export function failureByNetwork(ofModel: number, { ofPair, isInContext }: KnownTries): number {
   return isInContext ? ofModel : shrunk(ofPair, ofModel, PAIR_WORTH);

@@ -45,7 +45,7 @@ const TENSORS = {
   factors: ["pool.factors", Array(2 * RANK).fill(real(0, 2 ** 32))],
 } as const satisfies Record<string, Tensor>;
 const MAX_FACTORED = 2 ** 16;
-/** Addresses with fewer pairs have no vectors. Of too many, those with the most pairs are kept: 1.6 MB. */
+/** Addresses with fewer pairs have no vectors. If too many remain, the most measured are kept: 1.6 MB. */
 const LEAST_PAIRS = 4;
 const MAX_ADDRESSES = 2 ** 14;
 /** Candidates; the best is chosen by the error on a held-out tenth of the pairs. */
@@ -99,7 +99,7 @@ class PairFactors {
     ]);
   }
 
-  /** The estimated RTT of a pair, ln ms; empty if one of the endpoints has no vectors. */
+  /** Estimates the RTT of a pair, ln ms; empty if an endpoint has no vectors. */
   logs(source: Hashes, destination: Hashes): number[] {
     const [a, b] = [source, destination].map((end) => this.#factors.get(keyOfHashes(end)));
     const ms = estimateMs(a, b);
@@ -132,7 +132,7 @@ function estimateMs(a: Factor | undefined, b: Factor | undefined): number | unde
   return ms > 0 ? ms : undefined;
 }
 
-/** The pairs whose addresses have enough pairs. */
+/** Keeps the pairs whose addresses have enough pairs. */
 function usablePairs(pairs: readonly FactoredPair[]): FactoredPair[] {
   const counts = new Map<number, number>();
   for (const { hashes } of pairs) {

@@ -38,9 +38,9 @@ const FOREST_TENSORS = {
   ...KRIGING_TENSORS,
 } as const satisfies Record<string, Tensor>;
 
-/** The most pairs that a forest learns from, counting each direction. */
+/** Maximum number of pairs that a forest learns from, counting each direction. */
 const MAX_LEARNED = 2 ** 15;
-/** The most pairs that become rows of a forest. */
+/** Maximum number of pairs that become rows of a forest. */
 const MAX_ROWS = 5000;
 /** The levels of the quantiles that represent a forecast. */
 const LEVELS: readonly number[] = Array.from({ length: 16 }, (_, i) => (i + 0.5) / 16);
@@ -118,7 +118,7 @@ class PairForest {
     );
   }
 
-  /** The RTT of such a pair estimated from similar pairs, ln ms; empty if nothing was learned. */
+  /** Estimates the RTT of such a pair from similar pairs, ln ms; empty if nothing was learned. */
   krigedLogs(ends: PairEnds): number[] {
     const excess = this.#kriging.excessOf(ends);
     return excess === undefined ? [] : [this.#known.expectedLog(this.#known.pairOf(ends)) + excess];

@@ -24,7 +24,7 @@ interface KrigedPair extends PairEnds {
 const SCALES_KM = [1000, 4000];
 /** Similarities of endpoints: equal address, /24 (IPv6: /48), /16 (/32), AS, country; one per distance. */
 const NUM_SIMILARITIES = 5 + SCALES_KM.length;
-/** Weights of similarities of sources, then of destinations; of each role alone; the variance of one pair. */
+/** Weights of source similarities, of destination similarities, of each role alone; a pair's variance. */
 const KERNEL_LENGTH = 2 * NUM_SIMILARITIES + 3;
 const FIRST_WEIGHTS = [0.02, 0.03, 0.03, 0.1, 0.03, 0.1, 0.3];
 const FIRST_KERNEL = [...FIRST_WEIGHTS, ...FIRST_WEIGHTS, 0.03, 0.03, 0.01];
@@ -33,7 +33,7 @@ const COMMON = 0.02;
 /** Lower bound of a pair's variance given the previous pairs, for equal pairs whose own variance is small. */
 const LEAST_VARIANCE = 1e-12;
 
-/** The most pairs in a process, and the most pairs used to choose the weights. */
+/** Maximum number of pairs in a process, and maximum number used to choose the weights. */
 export const MAX_KRIGED = 1024;
 const MAX_TUNED = 400;
 /** The prior standard deviation of the logarithms of weights around the first kernel. */
@@ -187,7 +187,7 @@ class RoleEnds {
     ends.forEach((a, i) => ends.forEach((b, j) => compare(a, b, this.#similarities, i * ends.length + j)));
   }
 
-  /** Returns a function that gives the similarity of two pairs' endpoints in this role. */
+  /** Returns a function that computes the similarity of two pairs' endpoints in this role. */
   weighed(kernel: Float32Array, role: number): (pair: number, other: number) => number {
     const { length } = this.ends;
     const all = Float64Array.from(

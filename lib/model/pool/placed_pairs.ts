@@ -60,13 +60,13 @@ export interface Pair {
 
 /** The prior of an excess, which is that of the next wider level or 0, counts as this many pairs. */
 const PRIOR_PAIRS = 2;
-/** How many of a pair's newest RTTs its median is taken over. */
+/** Number of a pair's newest RTTs that its median is taken over. */
 export const NUM_NEWEST = 9;
-/** The slowest and the fastest rise per km, relative to the RTT at 0 km, and how many values to try. */
+/** The slowest and the fastest rise per km, relative to the RTT at 0 km, and the number of values to try. */
 const [SLOWEST, FASTEST, NUM_SLOPES] = [1e-5, 0.3, 40];
 const MAX_FITTED = 4096;
 
-/** The most excesses to save: 0.8 MB. */
+/** Maximum number of excesses to save: 0.8 MB. */
 const MAX_SAVED = 2 ** 15;
 
 /** Six features of each endpoint and six of the pair; see `featuresOf`. */
@@ -174,7 +174,7 @@ export class PlacedPairs {
       excessOf(pair.destination, hidden.destination);
   }
 
-  /** The {@link NUM_FEATURES} features of a pair with parts hidden; NaN for unknown values. */
+  /** Computes the {@link NUM_FEATURES} features of a pair with parts hidden; NaN for unknown values. */
   featuresOf(pair: Pair, hidden: Hidden): number[] {
     const { km, source, destination, countries } = pair;
     const endOf = ({ place, levels, added }: End, isHidden: boolean) => {

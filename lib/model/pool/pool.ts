@@ -74,7 +74,7 @@ export function poolShapes(tensors: Tensors): Map<string, number[]> {
   );
 }
 
-/** The probability that is spread over all codes whatever the weights: no measurement is impossible. */
+/** The probability that is spread over all codes for any weights: no measurement is impossible. */
 const LEAST_MASS = 1e-6;
 
 /** P(one of `numCodes` codes). @param mixed Their probability in the mixture of the components. */
@@ -96,7 +96,6 @@ interface PooledQuestion {
   readonly recent?: readonly TokenMeasurement[] | undefined;
 }
 
-/** The shortest RTT that light allows. */
 interface LightFloor {
   /** The time that light needs between the places of the endpoints; 0 if a place is unknown. */
   readonly floorMs: number;
@@ -111,17 +110,17 @@ interface LightFloor {
  * forecasts. `lib/query/rtt/rtt_bytes.ts` removes the codes before `begin`.
  */
 export interface PooledForecast {
-  /** What light needs; 0 if it is not known, or if an RTT of the pair shows that a place is wrong. */
+  /** The RTT of light in ms; 0 if it is not known, or if an RTT of the pair shows that a place is wrong. */
   readonly floorMs: number;
   /** The index of the first code that is not below the floor. */
   readonly begin: number;
-  /** The weight of the model, of whose codes only those before `end` count. */
+  /** The weight of the model, whose codes count only before `end`. */
   readonly modelShare: number;
   /** The index of the first code that is too long, always the first code of its first byte. */
   readonly end: number;
   /** P(no reply). @param ofModel The model's probability. */
   failureProbability(ofModel: number): number;
-  /** The probability that the simple forecasts give to codes from index `first` to `end - 1`. */
+  /** The probability that the simple forecasts assign to codes from index `first` to `end - 1`. */
   massBetween(first: number, end: number): number;
   /** Adds this probability for every code. @param out (codes). */
   addTo(out: Float64Array): void;
@@ -385,7 +384,7 @@ export class Pool {
   }
 
   /**
-   * The range of a question: the range of training, extended by the RTTs of the pair and the context.
+   * Extends the range of training by the RTTs of the pair and the context.
    *
    * @param begin The first code that light allows. The range extends at least as far as an RTT of this code
    *   would require.
@@ -443,7 +442,7 @@ export class Pool {
     return embeddings?.coordinates?.hasCoordinates(embeddings.nodeOf(address)) ?? false;
   }
 
-  /** The RTTs of a pair, nearest in time first. */
+  /** Collects the RTTs of a pair, nearest in time first. */
   #rttsOf(question: PooledQuestion): KnownOfQuestion["ofPair"] {
     const { source, destination, timeS, context, recent } = question;
     const found: { rttCode: number; timeS: number | null }[] = [];
@@ -573,7 +572,7 @@ class HashedRows {
     }
   }
 
-  /** The row of a key; -1 if there is none. */
+  /** Finds the row of a key; -1 if there is none. */
   find(hashes: Hashes): number {
     const key = keyOfHashes(hashes);
     const row = partitionPoint(this.#keys.length, (i) => this.#keys[i] >= key);
@@ -639,9 +638,9 @@ export function isOfPair(one: Ends, other: Ends): boolean {
 }
 
 /**
- * The range of codes that may occur, as indexes of the first code and of the first code of the byte after the
- * last. ASSUMPTION: an RTT is at most {@link RANGE_FACTOR} times longer or shorter than a known RTT, since
- * the limit of the measuring tool is unknown.
+ * Range of codes that may occur: indexes of the first code and of the first code of the byte after the last.
+ * ASSUMPTION: an RTT is at most {@link RANGE_FACTOR} times longer or shorter than a known RTT, since the
+ * limit of the measuring tool is unknown.
  */
 export function rangeAround(leastCode: number, greatestCode: number): [first: number, end: number] {
   const first = indexOfCode(encodeRttCode(decodeRttCode(leastCode) / RANGE_FACTOR));

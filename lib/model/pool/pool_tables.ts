@@ -20,17 +20,17 @@ import { fitFailures } from "./no_reply.ts";
 import type { PlaceOf } from "./placed_pairs.ts";
 import { POOL_TENSORS, rangeAround } from "./pool.ts";
 
-/** The most RTTs kept per pair, and how many of them are the newest. */
+/** Maximum number of RTTs kept per pair, and how many of them are the newest. */
 const MAX_RTTS = 16;
 const NUM_NEWEST = 4;
-/** The most RTTs kept in total: 8 MB. */
+/** Maximum number of RTTs kept in total: 8 MB. */
 const MAX_ALL_RTTS = 2 ** 20;
 const MAX_PAIRS = 2 ** 19;
-/** The most usual RTTs kept per address and role, and over all pairs. */
+/** Maximum number of usual RTTs kept per address and role, and over all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
 
-/** The most results to learn ageing from, in total and per pair, and the fewest RTTs of such a pair. */
+/** Maximum of results to learn ageing from, in total and per pair; minimum of RTTs of such a pair. */
 const MAX_AGED = 3000;
 const MAX_AGED_OF_PAIR = 8;
 const MIN_AGED_RTTS = 4;
@@ -158,7 +158,7 @@ export class PoolTables {
     return new Map([...namedWeights(weights), ...saved, ...this.#learned ??= this.learned()]);
   }
 
-  /** Learns what forecasts remember. If addresses are hidden: only what answers about unknown addresses. */
+  /** Learns what forecasts remember; with hidden addresses only what answers about unknown addresses. */
   learned(without?: Fold): Tensors {
     const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }) =>
       [0, 1].filter((from) => measured[from] > failed[from]).map((from) => {
@@ -167,7 +167,7 @@ export class PoolTables {
           source: source.name,
           destination: destination.name,
           hashes: [source.hashes, destination.hashes] as const,
-          // Evaluated lazily: of very many pairs only a sample is learned.
+          // Evaluated lazily, because only a sample of very many pairs is learned.
           get rttsMs() {
             return spread.map(({ rttCode }) => decodeRttCode(rttCode));
           },
@@ -234,7 +234,7 @@ function sumOf([a, b]: readonly [number, number]): number {
   return a + b;
 }
 
-/** The newest RTTs of a pair and an even sample of the others, newest first. */
+/** Chooses the newest RTTs of a pair and an even sample of the others, newest first. */
 function chosenOf({ spread, newest }: KeptPair, most: number): Rtt[] {
   const others = spread.filter((rtt) => !newest.includes(rtt));
   return [...evenlySpread(others, most - newest.length), ...newest].sort((a, b) => b.timeS - a.timeS);

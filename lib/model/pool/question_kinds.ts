@@ -27,7 +27,7 @@ export interface Kind {
   readonly groups: readonly string[];
 }
 
-/** The kind of a question, by what is known about its pair, or about both endpoints and the context. */
+/** Finds the kind of a question, by what is known about its pair, or about both endpoints and the context. */
 export function kindOf(
   { ofPair, knowsSource, knowsDestination, knowsPlaces, inContext }: KnownOfQuestion,
 ): Kind {
@@ -43,7 +43,7 @@ export function kindOf(
   return pairKind(classOf(COUNTS, ofPair.length), classOf(SPREADS, width), gap);
 }
 
-/** All kinds, ordered by number. */
+/** Lists all kinds, ordered by number. */
 export function allKinds(): Kind[] {
   const upTo = (last: number) => Array.from({ length: last + 1 }, (_, i) => i);
   return [
@@ -70,7 +70,7 @@ function unknownKind(ends: number, context: number): Kind {
   };
 }
 
-/** How many limits a value reaches. */
+/** Counts the limits that a value reaches. */
 function classOf(limits: readonly number[], value: number): number {
   return limits.filter((limit) => value >= limit).length;
 }

@@ -17,7 +17,7 @@ import { partitionPoint } from "../../base/collections.ts";
 
 /** Bins per feature. The first is for missing values; the others have equal numbers of rows. */
 const NUM_BINS = 64;
-/** The most rows that bin edges are computed from. */
+/** Maximum number of rows that bin edges are computed from. */
 const MAX_BINNED = 4096;
 /** The share of the features that each split considers. */
 const FEATURE_SHARE = 0.4;
@@ -78,7 +78,7 @@ export class RandomForest {
     });
   }
 
-  /** The forecast at given levels. @param features One value per feature; NaN for a missing value. */
+  /** Forecasts quantiles at levels. @param features One value per feature; NaN for a missing value. */
   quantiles(features: ArrayLike<number>, levels: readonly number[]): Float64Array {
     const { roots, nodes, targets } = this.arrays;
     const values = Float32Array.from(features);
@@ -183,7 +183,7 @@ class TreeGrower {
     return node;
   }
 
-  /** The split with the least squared error; undefined if no split leaves enough rows on both sides. */
+  /** Finds the split with the least squared error; undefined if none leaves enough rows on both sides. */
   #bestSplit(
     first: number,
     end: number,
