@@ -46,7 +46,7 @@ export function isAdapted(path: string): boolean {
   return exists(join(path, UPDATE_FILE));
 }
 
-/** The base of an adaptation: the checkpoint itself, or its base if it is adapted already. */
+/** The base of an adaptation: the checkpoint itself or, if it is adapted already, its base. */
 export function baseOf({ adapted, directory, state }: LoadedCheckpoint): AdaptedFrom {
   if (adapted) return { base: adapted.base, baseSha256: adapted.baseSha256 };
   return { base: Deno.realPathSync(directory), baseSha256: state.files.model.sha256 };
@@ -77,7 +77,6 @@ export function writeUpdate(
   { from: { base, baseSha256 }, config, adaptation }: {
     from: AdaptedFrom;
     config: ModelConfig;
-    /** Undefined if there is none. */
     adaptation?: MeasuredData | undefined;
   },
 ): void {
@@ -130,7 +129,6 @@ interface UpdateFile extends AdaptedFrom {
   /** Number of rows, and of nodes, that differ from the base. */
   readonly numRows: number;
   readonly numNodes: number;
-  /** Undefined if there is none. */
   readonly adaptation: MeasuredData | undefined;
 }
 
@@ -165,7 +163,7 @@ export function readUpdate(folder: string): UpdateFile {
   };
 }
 
-/** What is wrong with the path of a base; undefined if a checkpoint is there. */
+/** Describes what is wrong with the path of a base; undefined if a checkpoint is there. */
 function faultOfBase(base: string): string | undefined {
   // `adapt` writes real paths, so any other path was forged.
   if (resolve("/", base) !== base || base.includes("\0")) {
@@ -175,7 +173,7 @@ function faultOfBase(base: string): string | undefined {
     if (Deno.lstatSync(base).isSymlink) return "it is a link";
     return hasState(base) ? undefined : "it contains no checkpoint";
   } catch (error) {
-    // A stage may read the base that the manifest names, provided it is a checkpoint.
+    // A stage may read the base that the manifest names, if it is a checkpoint.
     if (isMissing(error) || isClosed(error)) return "it does not exist or cannot be read";
     throw explainFileError(error, `read ${base}`);
   }

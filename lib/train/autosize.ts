@@ -201,11 +201,11 @@ function thin(kept: KeptRtts): void {
 }
 
 /**
- * Lowers a configuration's steps and rows to what the data need, as its section `autosize` says. An epoch
- * reads each measurement once, at {@link TOKENS_PER_MEASUREMENT} tokens each. Rarely measured pairs get no
- * rows. The share of contexts that hide a pair is lowered so that each pair is hidden about once per epoch:
- * the model would memorise a pair that is hidden repeatedly through its addresses, and become overconfident
- * on unseen pairs.
+ * Lowers a configuration's steps and rows to what the data need, as its section `autosize` specifies. An
+ * epoch reads each measurement once, at {@link TOKENS_PER_MEASUREMENT} tokens each. Rarely measured pairs get
+ * no rows. The share of contexts that hide a pair is lowered so that each pair is hidden about once per
+ * epoch: the model would memorise a pair that is hidden repeatedly through its addresses, and become
+ * overconfident on unseen pairs.
  *
  * @param survey Survey of the training rows; only needed if the configuration has the section.
  * @param places Where addresses are, if the model has places.
@@ -228,7 +228,7 @@ export function autosizer(
       Math.min(train.steps, maxSteps, Math.max(MIN_STEPS, Math.ceil(passes * stepsPerPass)));
     const first = stepsOf(autosize.passes);
     const steps = Math.max(first, stepsOf(autosize.maxPasses ?? autosize.passes));
-    // The first measurement of a pair is unknown in any case.
+    // The first measurement of a pair is always unknown.
     const dropShare = Math.max(0, autosize.passes * stepsPerPass / first - 1) / (perPair - 1);
     const { pairVectors } = model;
     const hiding = pairVectors &&
@@ -243,7 +243,7 @@ export function autosizer(
 
 /** Tokens of an IPv4 measurement with a time gap, padding included. */
 const TOKENS_PER_MEASUREMENT = 18;
-/** Fewer steps teach a model nothing, however small the data. */
+/** With fewer steps a model learns nothing, however small the data. */
 const MIN_STEPS = 50;
 /**
  * Pairs measured less often than this on average get no rows: there is little to remember about each, and the
@@ -301,7 +301,7 @@ function autosizedTables(
 /** Every adapter can bind a buffer of this size (WebGPU's default maxStorageBufferBindingSize). */
 const MAX_TABLE_BYTES = 2 ** 27;
 
-/** How many rows of prefixes and pairs fit into a buffer in addition to those selected by RTT codes. */
+/** How many rows of prefixes and pairs fit into a buffer with those selected by RTT codes. */
 function maxRows({ config, numSelectedRows }: ModelShapes): number {
   const rows = Math.floor(MAX_TABLE_BYTES / (4 * config.width)) - numSelectedRows;
   return ROW_STEP * Math.floor(rows / ROW_STEP);

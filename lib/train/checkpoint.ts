@@ -43,7 +43,7 @@ const LATEST = "latest";
  * @param checkpointsDir The folder of all checkpoints of the run.
  * @param options `keep`: how many of the last checkpoints to keep; `ends`: steps whose checkpoints are kept.
  * @returns The checkpoint's folder.
- * @throws {UserError} If it cannot be written, or a weight is not finite, which reading would refuse. Earlier
+ * @throws {UserError} If it cannot be written, or a weight is not finite, which reading would reject. Earlier
  *   checkpoints are then unchanged.
  */
 export function saveCheckpoint(
@@ -107,7 +107,7 @@ export function loadResumable(path: string, options: ReadOptions = {}): Resumabl
 }
 
 /**
- * The latest intact checkpoint of a run with its optimizer state; undefined if the run has none.
+ * Loads the latest intact checkpoint of a run with its optimizer state; undefined if the run has none.
  *
  * @param checkpointsDir May not exist.
  * @throws {FormatError} If there are checkpoints and all are damaged.
@@ -130,13 +130,13 @@ export function hasCheckpoints(checkpointsDir: string): boolean {
   return exists(checkpointsDir) && stepsIn(checkpointsDir).length > 0;
 }
 
-/** The paths of all checkpoints, the latest last, and of `latest`. The folder may not exist. */
+/** Lists the paths of all checkpoints, the latest last, and of `latest`. The folder may not exist. */
 export function checkpointPaths(checkpointsDir: string): string[] {
   if (!exists(checkpointsDir)) return [];
   return [...newestFirst(checkpointsDir).reverse(), join(checkpointsDir, LATEST)].filter(exists);
 }
 
-/** The states of a folder's checkpoints by step, without damaged ones. */
+/** Reads the states of a folder's checkpoints, ordered by step, without damaged ones. */
 export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
   return stepsIn(checkpointsDir).flatMap((step) => {
     try {
@@ -149,7 +149,7 @@ export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
 }
 
 /**
- * The folder of the checkpoint that a path refers to, without reading it.
+ * Finds the folder of the checkpoint that a path refers to, without reading it.
  *
  * @param path As for {@link loadCheckpoint}; a run refers to its latest checkpoint.
  * @throws {UserError} If there is no checkpoint.
@@ -164,7 +164,7 @@ export function checkpointDirectory(path: string): string {
 }
 
 /**
- * The files that determine a checkpoint's answers: its weights, and its pool if it has one.
+ * Lists the files that determine a checkpoint's answers: its weights, and its pool if it has one.
  *
  * @throws {UserError} As {@link checkpointDirectory}.
  */
@@ -175,7 +175,7 @@ export function modelFilesOf(path: string): string[] {
   return [weights, ...(exists(pool) ? [pool] : [])];
 }
 
-/** Calls `read`. If it fails because a checkpoint is only half replaced, the error says so. */
+/** Calls `read`. If it fails because a checkpoint is only half replaced, the error reports that. */
 function orReplacing<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -191,7 +191,7 @@ function loadFrom<T>(path: string, read: (folder: string) => T, options: ReadOpt
   return isSingle ? read(folders[0]) : firstWhole(folders, read, options.onNote);
 }
 
-/** Says what is at a path instead of a checkpoint. */
+/** Describes what is at a path instead of a checkpoint. */
 function noCheckpoint(path: string): UserError {
   const wanted = "expected a run directory";
   const train = join(path, "train");
@@ -255,8 +255,8 @@ function isDamage(error: unknown): boolean {
 }
 
 /**
- * Deletes all checkpoints except the best, the last `keep` and those of `ends` up to `step`. Later ones are
- * left from before a resume.
+ * Deletes all checkpoints except the best, the last `keep` and those of `ends` up to `step`. Checkpoints
+ * after `step` remain from before a resume.
  */
 function prune(
   checkpointsDir: string,
@@ -272,7 +272,7 @@ function prune(
   }
 }
 
-/** The step with the lowest validation loss, the first if several are equal. */
+/** The step with the lowest validation loss, the first in a tie. */
 function bestStep(states: CheckpointState[]): number | undefined {
   const evaluated = states.flatMap(({ step, evalLoss }) => evalLoss === null ? [] : [{ step, evalLoss }]);
   return evaluated.sort((a, b) => a.evalLoss - b.evalLoss)[0]?.step;

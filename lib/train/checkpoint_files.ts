@@ -132,7 +132,7 @@ function readVerified(
 ): SafetensorsContent {
   const sha256 = sha256OfFile(path);
   if (sha256 !== wanted.sha256) {
-    throw new FormatError("its checksum does not match state.json, it was damaged or cut short", { path });
+    throw new FormatError("its checksum does not match state.json: it is damaged or truncated", { path });
   }
   const content = readSafetensors(path);
   checkFormatVersion(content.metadata.format_version, path);
@@ -204,9 +204,8 @@ export interface LoadedCheckpoint {
   /** The folder it was read from. */
   directory: string;
   config: RunConfig;
-  /** Step, losses, checksums and whatever else the run needs to continue. */
+  /** The step, the losses, the checksums and everything else that the run needs to continue. */
   state: CheckpointState;
-  /** Parameters and tables by name, row-major. */
   weights: Map<string, TensorArray>;
   trainingData: TrainingData;
   pool?: Tensors | undefined;
@@ -228,7 +227,7 @@ export function readState(folder: string): CheckpointState {
   const text = readText(path);
   const { sha256, formatVersion, state } = parseState(text, path);
   if (sha256 !== stateSha256({ formatVersion, ...state })) {
-    throw new FormatError("its checksum does not match, it was damaged or edited", { path });
+    throw new FormatError("its checksum does not match: it is damaged or was edited", { path });
   }
   return { ...state, config: configOf(state.config, path) };
 }
@@ -254,7 +253,7 @@ function parseState(
     return { sha256, formatVersion, state: state.data };
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
-    throw new FormatError("it is not a checkpoint state, it was damaged or cut short", { path, cause });
+    throw new FormatError("it is not a checkpoint state, or it is damaged or truncated", { path, cause });
   }
 }
 
@@ -301,7 +300,7 @@ export function readPool(folder: string, modelSha256: string): Tensors | undefin
   const refuse = (fault: string) =>
     new FormatError(`${fault}; delete it (the model also answers without it)`, { path });
   if (metadata.sha256 !== sha256OfTensors(tensors)) {
-    throw refuse("its checksum does not match, it was damaged or cut short");
+    throw refuse("its checksum does not match: it is damaged or truncated");
   }
   if (metadata.model_sha256 !== modelSha256) throw refuse("it belongs to another checkpoint");
   const fault = faultOfNumbers(tensors);

@@ -46,7 +46,7 @@ export function openEvents(path: string, lastStep: number, nowS = () => Date.now
   return scalarLog(file, (record) => encodeTfRecord(encodeScalars(record, nowS())));
 }
 
-/** The end of the last complete event with step `lastStep` or less. */
+/** Finds the end of the last complete event whose step is at most `lastStep`. */
 function endOfStep(bytes: Uint8Array, lastStep: number): number {
   let end = 0;
   for (const { data, endBytes } of decodeTfRecords(bytes)) {
@@ -114,7 +114,7 @@ function encodeTfRecord(data: Uint8Array): Uint8Array<ArrayBuffer> {
   return record;
 }
 
-/** The records of a file up to the first truncated or damaged one. */
+/** Yields the records of a file up to the first truncated or damaged one. */
 export function* decodeTfRecords(bytes: Uint8Array): Generator<TfRecord> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = 0; at + HEADER_BYTES + FOOTER_BYTES <= bytes.length;) {

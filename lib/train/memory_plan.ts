@@ -34,7 +34,7 @@ interface MemoryPlan extends ModelMemory {
   totalBytes: number;
 }
 
-/** Bytes of host memory used at once, in addition to the program and rows of data. */
+/** Bytes of host memory used at once, in addition to the program and the rows of data. */
 interface HostMemoryPlan {
   /** Batches of this step, the next step and the validation set. */
   batchesBytes: number;
@@ -65,7 +65,6 @@ function planHostMemory(run: RunPlan): HostMemoryPlan {
   return { batchesBytes, checkpointBytes, totalBytes: batchesBytes + checkpointBytes };
 }
 
-/** One line for the user. */
 export function describeMemoryPlan(plan: MemoryPlan): string {
   // toLocaleString() would load its tables, which adds 20 ms to the start of a run.
   const totalBytes = String(plan.totalBytes).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -96,14 +95,14 @@ export function checkHostMemory(run: RunPlan, availableBytes = freeMemoryBytes()
 }
 
 interface Adapter extends Pick<GpuInfo, "isSoftware"> {
-  /** Size of the largest buffer that it can bind. */
+  /** Size of the largest buffer that the adapter can bind. */
   bufferLimitBytes: number;
 }
 
 /**
  * Checks that an adapter can bind the largest tensor. A software adapter uses host memory, so that is checked
- * too: otherwise the process would be killed when memory runs out. A GPU shows its free memory only by
- * refusing an allocation.
+ * too: otherwise the process would be killed when memory runs out. A GPU reveals its free memory only when an
+ * allocation fails.
  *
  * @param options `availableBytes`: as for {@link checkHostMemory}; `teacher`: as for {@link planMemory}.
  * @throws {ConfigError} With the batch size that would fit.
@@ -202,7 +201,7 @@ function numSavedValues({ config: { optim }, shapes: { numParameters, parameters
   );
 }
 
-/** Undefined without permission to ask. */
+/** Undefined without permission to read it. */
 function freeMemoryBytes(): number | undefined {
   const isAllowed = Deno.permissions.querySync({ name: "sys", kind: "systemMemoryInfo" }).state === "granted";
   return isAllowed ? Deno.systemMemoryInfo().available : undefined;

@@ -12,7 +12,7 @@ import { writeFileAtomic } from "../io/files/atomic.ts";
 import { ByteFile } from "../io/files/byte_file.ts";
 import { exists, readText } from "../io/files/inputs.ts";
 
-/** How much of the file's end {@link readLastMetrics} reads: some 300 records. */
+/** How much of the file's end {@link readLastMetrics} reads: about 300 records. */
 const TAIL_BYTES = 1 << 16;
 
 /** The scalars of one step. Non-finite numbers are written as null. */
@@ -30,7 +30,7 @@ export interface ScalarLog extends Disposable {
   flush(): void;
 }
 
-/** A log that writes each step's scalars to a file. @param encode Encodes a step. */
+/** Opens a log that writes each step's scalars to a file. @param encode Encodes a step. */
 export function scalarLog(file: ByteFile, encode: (record: MetricsRecord) => Uint8Array): ScalarLog {
   return {
     append: (record) => file.write(encode(record)),

@@ -1,6 +1,6 @@
 /**
- * Opens the model and optimizer of a run on the GPU with its initial weights; and its teacher, a trained
- * model whose RTT distributions a smaller one learns in addition to the data.
+ * Opens a run's model and optimizer on the GPU with the initial weights, and its teacher: a trained model
+ * whose RTT distributions a smaller one learns in addition to the data.
  *
  * The gradient at the two bytes of an RTT code is (1 - a) times the gradient of the data plus a times that of
  * the cross-entropy with the teacher's distribution, a = `train.teacherWeight`. All other tokens are learned
@@ -73,7 +73,7 @@ export async function openModel(
   { resumed, initial, totalSteps, survey }: RunStart & { totalSteps: number; survey: () => DataSurvey },
 ): Promise<{ model: Transformer; optimizer: Optimizer; trainingData: TrainingData }> {
   const { config, shapes, seed, places, loadedTeacher: loaded, onLog } = run;
-  if (loaded) onLog(`learning RTTs also from ${loaded.directory}`);
+  if (loaded) onLog(`also learning RTTs from ${loaded.directory}`);
   const adapter = { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu.device) };
   const teacherShapes = loaded && modelShapes(loaded.config.model);
   onLog(describeMemoryPlan(planMemory(run, teacherShapes)));

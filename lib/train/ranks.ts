@@ -15,7 +15,6 @@ import { VERSION } from "../base/version.ts";
 import { flattenConfig, type RunIdentity } from "./run_config.ts";
 
 export interface RankSums {
-  /** This rank's position among all. */
   readonly share: Share;
   /** Sums of all ranks' values, in float64. */
   sum(values: readonly number[]): Promise<readonly number[]>;
@@ -35,15 +34,15 @@ export class AgreedError extends UserError {
   }
 }
 
-/** Turns an error that occurs on all ranks in the same place into one that only rank 0 reports. */
+/** Turns an error that all ranks have in the same place into one that only rank 0 reports. */
 export function agreedError({ share: { rank, size } }: RankSums, error: UserError): UserError {
   return size === 1 ? error : new AgreedError(rank === 0 ? error.message : "", error.exitCode);
 }
 
 /**
- * Computes something on the first rank and sends it to all.
+ * Computes something on rank 0 and sends it to all.
  *
- * @param find Called on the first rank only; its result must be JSON.
+ * @param find Called on rank 0 only; its result must be JSON.
  * @throws {AgreedError} On all ranks, if `find` throws a UserError.
  */
 export async function fromFirst<T>(ranks: Communicator, find: () => T): Promise<T> {
@@ -62,7 +61,7 @@ export async function fromFirst<T>(ranks: Communicator, find: () => T): Promise<
 }
 
 /**
- * Refuses ranks that would train something different from the first.
+ * Rejects ranks that would train something different from rank 0.
  *
  * @throws {AgreedError} On all ranks; the first rank that differs reports the difference.
  */
@@ -115,25 +114,17 @@ export interface StepWork extends RankSums {
   finish(stepIndex: number): Promise<void>;
   /** Combines the wishes of all ranks. */
   agree(own: StepWishes<InterruptedError>): Promise<StepWishes<UserError>>;
-  /**
-   * Steps since the ranks last had equal weights, if they have equal weights now; else 0.
-   *
-   * @param step Steps done.
-   */
+  /** Steps since the ranks last had equal weights, if they are equal after `step` steps; else 0. */
   numShared(step: number): number;
   /** State between steps, by its names in checkpoints (lib/train/CHECKPOINTS.md). */
   readonly state: ReadonlyMap<string, Float32Array>;
-  /** Checks that the ranks have equal weights. @throws {UserError} If not. */
+  /** @throws {UserError} If the ranks do not have equal weights. */
   checkWeights(weights: Tensors, step: number): Promise<void>;
-  /**
-   * Saves each rank's private state.
-   *
-   * @param checkpoint The folder of the checkpoint that rank 0 has just written; ignored on the others.
-   */
+  /** Saves each rank's private state. @param checkpoint What rank 0 has just written; ignored elsewhere. */
   saveOwn(checkpoint: string | null): Promise<void>;
 }
 
-/** Combines the wishes of all ranks: what one of them wants, all do. */
+/** Combines the wishes of all ranks: if one of them wants something, all do it. */
 export async function allAgree(
   ranks: RankSums,
   { stop, isOutOfTime, isDue }: StepWishes<InterruptedError>,
@@ -149,11 +140,7 @@ export async function allAgree(
   };
 }
 
-/**
- * Checks that all ranks still have equal weights.
- *
- * @throws {AgreedError} If not.
- */
+/** Checks that all ranks still have equal weights. @throws {AgreedError} If not. */
 export async function checkSameWeights(
   ranks: Communicator,
   weights: Tensors,

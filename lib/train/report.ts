@@ -17,7 +17,6 @@ import type { MetricsRecord } from "./metrics.ts";
 
 type ReportedRun = RunPlan & Pick<ResolvedRun, "runDir" | "dataDir" | "data" | "seed" | "loadedTeacher">;
 
-/** The last state of a run. */
 interface RunState {
   records: readonly MetricsRecord[];
   checkpoint: string | null;
@@ -94,7 +93,7 @@ function placesFact({ model: { places } }: RunConfig): [string, string][] {
   ]];
 }
 
-/** Evenly spaced steps with the first and the last: those with an evaluation, or all if there is none. */
+/** Evenly spaced steps, first and last included: those with an evaluation, or any if none has one. */
 function shownSteps(records: readonly MetricsRecord[]): MetricsRecord[] {
   if (records.length === 0) return [];
   const evaluated = records.filter((record) => "eval/loss" in record);
@@ -114,7 +113,7 @@ function rowOf(record: MetricsRecord): string[] {
   return [String(record.step), ...cells];
 }
 
-/** null if no value was finite. */
+/** Null if no value was finite. */
 interface CurvePoint {
   step: number;
   value: number | null;
@@ -130,7 +129,7 @@ const SMALL: readonly [name: string, title: string, format: string][] = [
   ["train/padding", "padding", ".1~%"],
 ];
 
-/** The values of a scalar, in order. If there are too many, neighbouring logged steps are averaged. */
+/** The values of a scalar, in order. Neighbouring logged steps are averaged if there are too many. */
 function curveOf(records: readonly MetricsRecord[], name: string): CurvePoint[] {
   const logged = records.filter((record) => name in record);
   const perPoint = Math.ceil(logged.length / MAX_POINTS);

@@ -31,7 +31,7 @@ export interface RunOptions extends DataOptions, StartOptions {
   config: RunConfig;
   /** The run's folder. An earlier run in it is resumed. */
   runDir: string;
-  /** A trained model (a checkpoint or a run with one) whose RTT distributions are learned as well. */
+  /** A trained model (a checkpoint or a run with one) whose RTT distributions are also learned. */
   teacher?: string | undefined;
   /** Files with positions of addresses (see lib/data/addresses/places); later ones take precedence. */
   geo?: readonly string[];
@@ -57,9 +57,9 @@ export interface ResolvedRun extends RunPlan, RunIdentity, RowsOptions, StartOpt
   readonly places: RunPlaces | undefined;
   /** See `CheckpointState.asked`. */
   readonly asked: string | undefined;
-  /** When to stop, by `performance.now()`; Infinity for a run without or with a fitted time. */
+  /** When to stop, by `performance.now()`; Infinity without a time limit, or if steps were fitted to it. */
   readonly deadlineMs: number;
-  /** The survey of the training rows: from the first call the one that sizes followed from, if they did. */
+  /** Surveys the training rows. The first call returns the survey that determined the sizes, if one did. */
   readonly survey: (rows: OpenRows) => DataSurvey;
   /** Called after a step; returns the run with another number of steps, or undefined to keep it. */
   readonly corrected: ((step: number, run: ResolvedRun) => ResolvedRun | undefined) | undefined;
@@ -108,7 +108,7 @@ export async function resolveRun(options: RunOptions): Promise<ResolvedRun> {
   return Object.freeze({ ...source, ...identity, ...plan, ...start, ...parts, ...hooks });
 }
 
-/** The hooks of a run. They do not keep the survey once it was taken: it may have millions of pairs. */
+/** Makes a run's hooks, which drop the survey once it was taken: it may have millions of pairs. */
 function hooksOf({ survey, reviewed }: SizedRun): Pick<ResolvedRun, "survey" | "corrected"> {
   return {
     survey({ train }) {

@@ -1,7 +1,7 @@
 /**
  * The run configuration, from a preset or a file and from `--set` options. Its sections `model`, `data`,
  * `optim`, `train` and `autosize` determine the losses of a run, and when it is logged, evaluated and saved;
- * the command line gives inputs and outputs. Numbers derived from the configuration are computed here and
+ * the command line names inputs and outputs. Numbers derived from the configuration are computed here and
  * nowhere else.
  *
  * @module
@@ -68,8 +68,8 @@ export interface TrainConfig {
   /** Format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` > 1). */
   exchangeDtype: "f32" | "f16" | "i8";
   /**
-   * Steps between exchanges. With 1, ranks sum gradients; with more, they train independently between, for
-   * slow networks (DiLoCo).
+   * Steps between exchanges. With 1, ranks sum gradients; with more, they train independently between
+   * exchanges, for slow networks (DiLoCo).
    */
   syncEverySteps: number;
   /** Learning rate of the step along the ranks' mean change if `syncEverySteps` is above 1; 0 to 10. */
@@ -123,10 +123,7 @@ const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
 
 /** @internal The section `autosize`, which fits one configuration to data of any size. It lowers steps and rows. */
 export interface AutosizeConfig {
-  /**
-   * How many epochs over the training measurements suffice, 0.01 to 10,000. Lowers `train.steps` and
-   * `model.pairVectors.dropShare`.
-   */
+  /** How many epochs suffice, 0.01 to 10,000. Lowers `train.steps` and `model.pairVectors.dropShare`. */
   passes: number;
   /**
    * Maximum number of epochs while validation improves, 0.01 to 10,000; null: always `passes`. Lowers
@@ -165,11 +162,7 @@ export const PRESETS: ReadonlyMap<string, Json> = new Map<string, Json>([
   ["v1-100m", v1100m],
 ]);
 
-/**
- * A preset's complete configuration.
- *
- * @throws {UsageError} If there is no such preset; suggests the nearest name.
- */
+/** Returns a preset's complete configuration. @throws {UsageError} Without such a preset; suggests a name. */
 function presetOf(name: string): Json {
   const preset = PRESETS.get(name);
   if (preset) return extended(preset);
@@ -303,7 +296,7 @@ export function parseRunConfig(value: unknown): RunConfig {
   };
   for (const [key, isUsed] of Object.entries(isWeighted)) {
     if (isUsed && config.model.vocabulary !== "v2") {
-      throw new ConfigError(`train.${key}`, "found vocabulary v1, expected v2, or no weights");
+      throw new ConfigError(`train.${key}`, "needs vocabulary v2, found v1; use v2, or leave it out");
     }
   }
   return config;
@@ -361,7 +354,7 @@ function frozen<T>(value: T): T {
 }
 
 /**
- * The configuration with enough steps to see at least this many tokens (positions, including padding).
+ * Sets the steps of a configuration to see at least this many tokens (positions, including padding).
  *
  * @throws {ConfigError} If it takes more steps than a run may have.
  */
@@ -403,11 +396,7 @@ export interface ConfigDifference {
   b: string;
 }
 
-/**
- * The keys in which two configurations would train differently.
- *
- * @returns One entry per key; empty if both give the same losses.
- */
+/** Finds the keys in which two configurations would train differently; empty if both give the same losses. */
 export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
   const flatA = flattenConfig(a);
   const flatB = flattenConfig(b);

@@ -22,7 +22,7 @@ import { createHash } from "node:crypto";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { ArrayRecordReader } from "../io/array_record/reader.ts";
 
-/** @internal The data of a run, and how they are read. */
+/** @internal The data of a run, and how to read them. */
 export interface DataOptions {
   /** Seed of the initial weights and of the data's order and sampling. */
   seed: number;
@@ -87,9 +87,7 @@ function batchOptions(
 }
 
 /**
- * Opens the batches to train on, each with a micro-batch for each rank.
- *
- * @param resumed The checkpoint to continue from.
+ * Opens the batches to train on, each a micro-batch per rank. @param resumed The checkpoint to continue from.
  */
 export async function openLoader(
   rows: OpenRows,
@@ -122,7 +120,7 @@ const MAX_CHUNKS = 4096;
 
 /**
  * Fingerprints the probe rows of a folder: names, sizes and checksums of its files. Checksums come from the
- * folder's manifests or, failing that, from the headers of the files' chunks. Modification times and the
+ * folder's manifests or, if they are missing, from the headers of the files' chunks. Modification times and the
  * number of tasks that wrote the folder do not matter, so a copy has the same fingerprint.
  *
  * @param folder A folder written by `probe-rows`.

@@ -55,7 +55,7 @@ export class RunFolder {
   /**
    * Opens the folder, creating it if needed.
    *
-   * @throws {UserError} If it contains something else, or another process is training in it.
+   * @throws {UserError} If it contains other files, or another process is training in it.
    */
   static open(path: string): RunFolder {
     checkOwn(path);
@@ -108,7 +108,7 @@ export class RunFolder {
     ensure(manifest, "a run that has a checkpoint has begun");
     this.#place = this.path;
     const earlier = runPaths(this.path).filter((path) => path !== this.at("manifest"));
-    // From here on readers refuse the run, until the manifest is written again.
+    // From here on readers reject the run, until the manifest is written again.
     this.#finishReplacing({ ...manifest, replaces: earlier.map((path) => relative(this.path, path)) });
   }
 
@@ -136,7 +136,7 @@ export class RunFolder {
     if (exists(this.#next)) Deno.removeSync(this.#next, { recursive: true });
   }
 
-  /** Writes what a run's files of places say about its addresses. @param files Their paths. */
+  /** Writes what the files of places say about a run's addresses. @param files Their paths. */
   writePlaces({ table, ...found }: RunPlaces, files: readonly string[]): void {
     const names = files.map((path) => basename(path));
     writeJsonAtomic(this.at("places"), { files: names, tableBytes: table.length, ...found });
@@ -178,14 +178,14 @@ export class RunFolder {
   }
 }
 
-/** The existing files of a run: its checkpoints, the latest last, then the others. */
+/** Lists the existing files of a run: its checkpoints, the latest last, then the others. */
 function runPaths(folder: string): string[] {
   const { tensorboard, ...names } = RUN_FILES;
   const files = [...Object.values(names), join(tensorboard, EVENT_FILE)].map((name) => join(folder, name));
   return [...checkpointPaths(join(folder, CHECKPOINTS)), ...files.filter(exists)];
 }
 
-/** Refuses a folder that this stage did not create. */
+/** Rejects a folder that this stage did not create. */
 function checkOwn(path: string): void {
   if (!exists(path)) return;
   try {

@@ -28,7 +28,7 @@ interface MisplacedAddress {
   /** In degrees, according to the databases. */
   readonly latitude: number;
   readonly longitude: number;
-  /** Number of pairs whose RTT is too short, among the pairs of which both endpoints have a place. */
+  /** Number of pairs whose RTT is too short, among the pairs whose endpoints both have a place. */
   readonly tooFast: number;
   readonly pairs: number;
   /** The pair whose RTT is too short by the largest amount. */
@@ -108,7 +108,7 @@ export async function withGeo(
   return withPlaceTable(checkpoint, await readPlaceTable(paths, onLog), paths.map((path) => basename(path)));
 }
 
-/** A checkpoint with another table of places. @param sources Names of its files (default: unchanged). */
+/** Replaces a checkpoint's table of places. @param sources Names of its files (default: unchanged). */
 export function withPlaceTable(
   checkpoint: LoadedCheckpoint,
   table: Uint8Array,
@@ -194,7 +194,7 @@ function findMisplaced(
   };
 }
 
-/** The lowest RTT of each pair whose endpoints both have a position. @param nodes Receives all addresses. */
+/** Finds the lowest RTT of each pair whose endpoints have positions. @param nodes Receives all addresses. */
 function leastRtts(table: PlaceTable, source: ProbeRowSource, nodes: Map<string, Node>): Pair[] {
   const pairs = new Map<Node, Map<Node, Pair>>();
   const all: Pair[] = [];
@@ -233,14 +233,14 @@ function leastRtts(table: PlaceTable, source: ProbeRowSource, nodes: Map<string,
   return all;
 }
 
-/** Whether a node has more too-fast pairs or, if equal, a larger share of them; ties go by address. */
+/** Whether a node has more too-fast pairs or, in a tie, a larger share of them; then by address. */
 function isWorse([a, ofA]: [Node, number], [b, ofB]: [Node, number]): boolean {
   if (ofA !== ofB) return ofA > ofB;
   if (a.pairs.length !== b.pairs.length) return a.pairs.length < b.pairs.length;
   return a.address < b.address;
 }
 
-/** How much longer than a pair's RTT light would take, in ms. */
+/** By how much a pair's RTT is too short for light, in ms. */
 function excessOf({ floorMs, leastRttMs }: Pair): number {
   return floorMs - leastRttMs;
 }

@@ -2,8 +2,8 @@
  * Where a run starts: at its own latest checkpoint, at a given checkpoint with all its state, with another
  * run's weights, or from scratch. Only rank 0 opens the folder and chooses.
  *
- * A command repeated after a kill continues from the run's own checkpoints: `resumeFrom` and `initFrom` say
- * where a run begins, and are not read again once it has begun.
+ * A command repeated after a kill continues from the run's own checkpoints: `resumeFrom` and `initFrom`
+ * determine where a run begins, and are not read again once it has begun.
  *
  * @module
  */
@@ -119,7 +119,7 @@ function chooseStart(folder: RunFolder, wanted: RunIdentity & StartContext): Run
   return { resumed: undefined, isOwn: false, initial };
 }
 
-/** Refuses a start from a folder that will be deleted. */
+/** Rejects a start from a folder that will be deleted. */
 export function checkNotWithin(path: string, runDir: string): void {
   if (!exists(path) || !exists(runDir)) return;
   const folder = Deno.realPathSync(runDir);
@@ -133,7 +133,7 @@ export function checkNotWithin(path: string, runDir: string): void {
   }
 }
 
-/** Refuses to continue a run that was started differently. */
+/** Rejects the continuation of a run that was started differently. */
 function checkSameRun(checkpoint: ResumableCheckpoint, wanted: RunIdentity): void {
   const [difference] = identityDifferences(checkpoint, wanted);
   if (difference) {
@@ -148,7 +148,7 @@ function checkSameRun(checkpoint: ResumableCheckpoint, wanted: RunIdentity): voi
 /** Keys that a checkpoint's state depends on: the model, the kinds of optimizer, the order of the data. */
 const STATE_KEYS = /^(model\..*|data\..*|data|seed|optim\.groups\.\w+\.kind)$/;
 
-/** Refuses to continue from a checkpoint whose state does not fit; logs other differences. */
+/** Rejects a checkpoint whose state does not fit; logs other differences. */
 function checkFollowing(
   checkpoint: ResumableCheckpoint,
   wanted: RunIdentity,
@@ -163,10 +163,10 @@ function checkFollowing(
   const { steps } = wanted.config.train;
   if (step >= steps) {
     throw new UserError(
-      `Cannot resume from ${directory}: it is after step ${step}, expected fewer than the run's ${steps} steps; raise --steps`,
+      `Cannot resume from ${directory}: it is after step ${step}, but the run has only ${steps} steps; raise --steps`,
     );
   }
-  for (const { keyPath, a, b } of found) onLog(`${keyPath} is ${b} from here on, it was ${a}`);
+  for (const { keyPath, a, b } of found) onLog(`${keyPath} changes from ${a} to ${b}`);
 }
 
 function identityDifferences({ state }: ResumableCheckpoint, wanted: RunIdentity): ConfigDifference[] {
@@ -185,11 +185,11 @@ function madeWithOther(
 ): ConfigError {
   return new ConfigError(
     keyPath,
-    `the run's checkpoint ${directory} was made with ${a}, expected ${b} now; ${hint}`,
+    `the run's checkpoint ${directory} was made with ${a}, but this run has ${b}; ${hint}`,
   );
 }
 
-/** Refuses weights of other shapes; logs other differences between the models. */
+/** Rejects weights of other shapes; logs other differences between the models. */
 function checkWeights(
   { directory, config: { model } }: LoadedCheckpoint,
   wanted: RunConfig,
@@ -208,6 +208,6 @@ function checkWeights(
     );
   }
   for (const { keyPath, a, b } of differences({ ...wanted, model }, wanted)) {
-    onLog(`${keyPath} is ${b} from here on, it was ${a}`);
+    onLog(`${keyPath} changes from ${a} to ${b}`);
   }
 }

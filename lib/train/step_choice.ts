@@ -33,7 +33,7 @@ const schema = z.object({
   chosen: z.int().nullable(),
 });
 
-/** The ends of a run validated so far, stored in a file of its folder. */
+/** The validated ends of a run, stored in a file of its folder. */
 export class StepChoice {
   readonly #path: string;
   #ends: ValidatedEnd[] = [];
@@ -63,7 +63,7 @@ export class StepChoice {
     return this.#ends;
   }
 
-  /** Adds an end. @returns Whether any kind has a smaller error than at all earlier ends. */
+  /** Adds an end. @returns Whether any kind has a smaller error than at every earlier end. */
   add(end: ValidatedEnd): boolean {
     const earlier = this.#ends.filter(({ step }) => step < end.step);
     this.#ends = [...earlier, end];

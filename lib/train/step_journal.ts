@@ -33,7 +33,7 @@ type JournalState = Pick<CheckpointState, "losses" | "numSkippedSteps" | "numSki
 
 /** How many of the last losses a checkpoint keeps. */
 const LOSS_TAIL = 100;
-/** The device is read after this many steps, or earlier after {@link MAX_PENDING_MS}. */
+/** The device is read after this many steps, or earlier, after {@link MAX_PENDING_MS}. */
 const MAX_PENDING_STEPS = 32;
 const MAX_PENDING_MS = 1000;
 
@@ -150,7 +150,6 @@ export class StepJournal {
     record[name] = value;
   }
 
-  /** Logs the settled steps. */
   write(): void {
     for (const record of this.#records) {
       const isAnnotated = Object.keys(record).some((name) => name.startsWith("eval/"));

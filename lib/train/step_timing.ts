@@ -1,7 +1,7 @@
 /**
- * How long a training step takes on this machine. From that, the number of steps of a time-limited run is
- * computed before it starts, since the learning rate's schedule spans the steps. During training the run's
- * own speed corrects the number, which other work on the machine may have distorted.
+ * Measures how long a training step takes on this machine, to compute the number of steps of a time-limited
+ * run before it starts: the learning rate's schedule spans the steps. During training the run's own speed
+ * corrects the number, because other work on the machine may have distorted it.
  *
  * @module
  */
@@ -81,7 +81,7 @@ export async function timeSteps(
   return { startS, stepsS, profile: mergeProfiles([...repeated, await optimizer.profile(0)]) };
 }
 
-/** Initial weights with repeated values, which are made instantly. */
+/** Initial weights with repeated values, which take no time to make. */
 export function timingWeights(config: ModelConfig): Map<string, TensorArray> {
   return initialParameters(config, 0, { period: 2 ** 16 });
 }
@@ -98,7 +98,7 @@ const STEPS_SHARE = 0.9;
 const MIN_STEPS = 10;
 
 /**
- * The number of steps that fill a time at the speed measured now, at least {@link MIN_STEPS}.
+ * Measures how many steps fill a time at the present speed, at least {@link MIN_STEPS}.
  *
  * @param plan The run, fitted to its data.
  * @param seconds The time, including the measurement and the start.

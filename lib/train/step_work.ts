@@ -111,7 +111,7 @@ export class GradientExchange {
   }
 
   /**
-   * Adds the gradients of this rank's share of a batch. The last batch of a step starts sending.
+   * Adds the gradients of this rank's share of a batch. The last batch of a step starts the exchange.
    *
    * @param batch The batch of all ranks.
    * @param weight As for `Transformer.accumulate`.
@@ -156,7 +156,6 @@ export class GradientExchange {
     return named(this.#model.gradients, name);
   }
 
-  /** Encodes copies of gradients into a bucket. */
   #fill(index: number, names: string[], encoder: GPUCommandEncoder): void {
     const bucket = this.#buckets[index] ??= this.#makeBucket(names);
     ensure(bucket.names.join() === names.join(), "gradients come in another order than before");
@@ -239,7 +238,7 @@ async function saveRankState(
   own: State,
 ): Promise<void> {
   const written = await ranks.fromFirst(() => folder);
-  ensure(written !== null, "the first rank writes the checkpoint");
+  ensure(written !== null, "rank 0 writes the checkpoint");
   const shapes = new Map([...own].map(([name, { length }]) => [name, [length]]));
   const metadata = { ...FORMAT_METADATA, sha256: sha256OfTensors(own) };
   writeSafetensors(rankFile(written, ranks), { shapes, tensors: new Map(own), metadata });
@@ -289,7 +288,6 @@ interface Followed {
   readonly velocity: Float32Array;
 }
 
-/** Trains independently and exchanges weights every few steps. */
 class LocalSteps implements StepWork {
   readonly share: RankSums["share"];
   readonly #ranks: Communicator;
@@ -299,7 +297,7 @@ class LocalSteps implements StepWork {
   readonly #parameters: Map<string, Followed>;
   /** The address embeddings on all ranks after the last exchange; empty for models without any. */
   readonly #rows: Float32Array;
-  /** This rank's changes of the other weights, parameter by parameter, and their sums over all ranks. */
+  /** This rank's changes to the other weights, parameter by parameter, and their sums over all ranks. */
   readonly #deltas: Float32Array<ArrayBuffer>;
   readonly #sums: Float32Array<ArrayBuffer>;
   readonly #sum: ExchangeSum;
@@ -432,7 +430,7 @@ class LocalSteps implements StepWork {
     this.#model.load(weights);
   }
 
-  /** A step of SGD with Nesterov momentum, as in torch.optim.SGD, with minus the mean change as gradient. */
+  /** A step of SGD with Nesterov momentum, as in torch.optim.SGD, whose gradient is minus the mean change. */
   #follow({ shared, velocity }: Followed, sums: Float32Array): void {
     const { outerLearningRate, outerMomentum } = this.#config;
     for (let i = 0; i < sums.length; i++) {

@@ -174,7 +174,7 @@ function isWorthMore(
   return isBetter;
 }
 
-/** Makes the best end's checkpoint the run's final one. @returns It; undefined if no end was validated. */
+/** Makes the best end's checkpoint the run's final one and returns it; undefined if no end was validated. */
 function choose(
   choice: StepChoice,
   folder: RunFolder,
@@ -231,7 +231,7 @@ async function trainFrom(
   const earlier = resumed?.state.engine;
   if (earlier && earlier !== engine) {
     onLog(
-      `the checkpoint was trained with the engine ${earlier}, continuing with ${engine}: results differ in the last bits`,
+      `the checkpoint was trained with the engine ${earlier}; continuing with ${engine} changes the last bits of results`,
     );
   }
   const survey = () => run.survey(rows);
@@ -330,7 +330,7 @@ function describeStart({ resumed, isOwn, initial }: RunStart, steps: number): st
   return [`resuming after step ${resumed.state.step} of ${steps}${from}`];
 }
 
-/** The counts and outputs of a finished run for its manifest. */
+/** Collects the counts and outputs of a finished run for its manifest. */
 async function describeRun(
   { path: root }: RunFolder,
   loop: Pick<TrainResult, "step" | "checkpoint">,

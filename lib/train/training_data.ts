@@ -31,7 +31,7 @@ const MAX_STAGES = 6;
 const MAX_NAMED = 3;
 
 /**
- * Describes where probe rows come from, as far as the manifests of earlier stages exist.
+ * Describes where probe rows come from, as far as earlier stages' manifests exist.
  *
  * @param folder A folder written by `probe-rows`.
  */
@@ -56,7 +56,7 @@ export function originOf(folder: string): Pick<DataSummary, "origin" | "isSynthe
   return { origin: "", isSynthetic: null };
 }
 
-/** The manifests of the stages that wrote files; of the first files only if there are many. */
+/** Reads the manifests of the stages that wrote files; if there are many files, of the first ones only. */
 function manifestsOf(files: readonly string[]): Manifest[] {
   const [first] = files;
   if (first === undefined) return [];
@@ -70,7 +70,7 @@ function manifestsOf(files: readonly string[]): Manifest[] {
   return places.flatMap(readable).slice(0, 1);
 }
 
-/** Skips files that are not manifests, and those the stage may not read: it may read only its inputs. */
+/** Skips files that are not manifests, and files outside the stage's inputs, which it may not read. */
 function readable(path: string): Manifest[] {
   try {
     return [readManifest(path)].filter((manifest) => manifest !== undefined);

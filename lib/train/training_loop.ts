@@ -353,7 +353,6 @@ class StepBatches {
     return batches;
   }
 
-  /** Makes the batches of the next step ahead of time. */
   async prepare(): Promise<void> {
     let numSequences = 0;
     while (numSequences < this.#batchSize) {
@@ -365,7 +364,6 @@ class StepBatches {
   }
 }
 
-/** How well a model predicts the validation batches. */
 interface ValidationResult {
   /** Mean over the unmasked targets, in nats per token. */
   loss: number;

@@ -61,7 +61,7 @@ Deno.test("train records its engine, and reports resuming with another one", {
   assertStringIncludes(first.stderr, "engine: Dawn, as chosen\n");
   assertEquals(engines(), ["dawn", "dawn", "dawn"]);
   const second = await train(4, "--engine", "deno", "--resume-from", run);
-  assertStringIncludes(second.stderr, "trained with the engine dawn, continuing with deno");
+  assertStringIncludes(second.stderr, "trained with the engine dawn; continuing with deno");
   assertEquals(engines(), ["deno", "deno", "deno"]);
   assertEquals(loadCheckpoint(run).state.step, 4);
 });

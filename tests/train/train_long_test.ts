@@ -191,7 +191,7 @@ Deno.test("train refuses a run of another configuration or seed, naming the key"
   assertEquals(other.code, 2);
   assertMatch(
     other.stderr,
-    /^error: Cannot use config key model\.mlpWidth: .* 64, expected 128 .*--fresh\n$/,
+    /^error: Cannot use config key model\.mlpWidth: .* 64, but this run has 128; .*--fresh\n$/,
   );
   const reseeded = await runs.train(run, {}, "--seed", "5");
   assertEquals(reseeded.code, 2);

@@ -62,12 +62,7 @@ export class Communicator {
     return this.#numSentBytes;
   }
 
-  /**
-   * Sums numbers over all ranks.
-   *
-   * @param from This rank's numbers.
-   * @param to Receives the sums; same type, different memory.
-   */
+  /** Sums numbers over all ranks. @param to Receives the sums; same type as `from`, different memory. */
   async sum<T extends Float32Array | Float64Array>(from: T, to: T): Promise<T> {
     const { symbols, handles: { world, sum, float32, float64 } } = this.#mpi;
     this.#count(2 * from.byteLength / this.size);
@@ -113,7 +108,7 @@ export class Communicator {
     });
   }
 
-  /** Sends a JSON value from the first rank to all. @param make Called on the first rank only. */
+  /** Sends a JSON value from rank 0 to all. @param make Called on rank 0 only. */
   async fromFirst<T>(make: () => T): Promise<T> {
     const own = this.rank === 0 ? new TextEncoder().encode(JSON.stringify(make())) : new Uint8Array();
     const length = Float64Array.of(own.length);
@@ -128,7 +123,7 @@ export class Communicator {
     this.#mpi.symbols.MPI_Abort(this.#mpi.handles.world, exitCode);
   }
 
-  /** Leaves MPI together with all other ranks: a launcher kills the others once one has exited. */
+  /** Leaves MPI together with all other ranks, because a launcher kills the others once one has exited. */
   async close(): Promise<void> {
     const { symbols, handles: { world } } = this.#mpi;
     await this.#inTurn(() => symbols.MPI_Barrier(world));
@@ -139,7 +134,7 @@ export class Communicator {
     this.#numSentBytes += bytesPerRank * (this.size - 1);
   }
 
-  /** Sends the first rank's bytes to all. */
+  /** Sends rank 0's bytes to all. */
   async #broadcast(buffer: ArrayBufferView): Promise<void> {
     const { symbols, handles: { world, bytes } } = this.#mpi;
     await this.#inTurn(() => symbols.MPI_Bcast(bytesOf(buffer), buffer.byteLength, bytes, 0, world));

@@ -107,11 +107,7 @@ export class CompressedSum {
     };
   }
 
-  /**
-   * Encodes values, with zeros up to the part's length.
-   *
-   * @param errors Added to the values; receives the new rounding errors.
-   */
+  /** Encodes values, zero-padded to the part's length. @param errors Added; receives the new ones. */
   #encode(values: Float32Array, { scales, codes }: Codes, errors: Float32Array | undefined): void {
     const isInteger = this.#format === "i8";
     const largest = LARGEST[this.#format];

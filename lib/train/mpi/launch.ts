@@ -32,11 +32,7 @@ export const LAUNCH_VARIABLES: readonly string[] = [
   PMI2,
 ];
 
-/**
- * @param env Reads an environment variable.
- * @returns Undefined for a single process.
- * @throws {UserError} If a variable is not a number.
- */
+/** Undefined for a single process. @throws {UserError} If a variable is not a number. */
 export function launchOf(env: (name: string) => string | undefined): Launch | undefined {
   const launcher = LAUNCHERS.find(({ size }) => env(size) !== undefined);
   if (!launcher) return undefined;

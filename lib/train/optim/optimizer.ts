@@ -25,7 +25,6 @@ import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.t
 /** The state entry of the loss scale, the only one that belongs to no parameter. */
 export const LOSS_SCALE_STATE = "loss_scale";
 
-/** Updates the parameters of one model. */
 export class Optimizer {
   /** (1) f32: global gradient norm before clipping; not finite if the step was skipped. Read-only. */
   readonly gradNorm: Tensor;
@@ -99,11 +98,7 @@ export class Optimizer {
     return this.config.groups.matrices.learningRate * this.#scaledFactor(stepIndex);
   }
 
-  /**
-   * Updates all parameters from the model's gradients; returns at once.
-   *
-   * @param stepIndex The step of the run, from 0.
-   */
+  /** Updates all parameters from the model's gradients; returns at once. @param stepIndex From 0. */
   step(stepIndex: number): void {
     this.#prepare(stepIndex);
     this.#program.run();
@@ -171,7 +166,7 @@ function trainedParameters(model: Transformer): TrainedParameter[] {
   });
 }
 
-/** The contents of each of the tensors' buffers as one tensor. */
+/** Combines the tensors of each buffer into one. */
 export function wholeBuffers(tensors: ReadonlyMap<string, Tensor>): Tensor[] {
   return byBuffer(tensors.values(), (tensor) => tensor).map(spanOf);
 }

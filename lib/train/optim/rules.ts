@@ -142,10 +142,7 @@ class AdamWRule implements UpdateRule {
 
 /** The rule of `address_embed.weight`, whose gradient is in slots. */
 export class AdamWRowsRule extends AdamWRule {
-  /**
-   * @param members The table, or nothing.
-   * @param slotRows The row of each slot of the gradient; see `addAdamWRows`.
-   */
+  /** @param members The table, or nothing. @param slotRows The row of each slot; see `addAdamWRows`. */
   constructor(
     gpu: Gpu,
     config: AdamWConfig,
