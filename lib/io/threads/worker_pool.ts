@@ -31,7 +31,7 @@ export interface Introduction {
 let start = (module: URL): Thread => new Worker(module, { type: "module" }) as Thread;
 
 /** @param module Calls {@link serveThread}. */
-function startThread(module: URL): Thread {
+export function startThread(module: URL): Thread {
   return start(module);
 }
 
