@@ -1,4 +1,4 @@
-/** The value of a key, made if missing. */
+/** Returns the value at a key, making it if it is missing. */
 export function getOrMake<K, V>(
   map: { get(key: K): V | undefined; set(key: K, value: V): unknown },
   key: K,

@@ -1,7 +1,6 @@
 /**
- * Checks a configuration against its zod schema, with a one-line error. Each section has its schema in the
- * folder that uses it (lib/model/model_config.ts, …). Unknown keys and wrong values are reported here in the
- * same way for all.
+ * Checks configurations against their zod schemas, with one-line errors. The schema of each section is in the
+ * folder that uses it (lib/model/model_config.ts, …).
  *
  * @module
  */
@@ -39,7 +38,7 @@ export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = "
  *
  * @param text `KEY=VALUE`; a value that is not valid JSON is taken as text.
  * @throws {UsageError} If the text has no `=`.
- * @throws {ConfigError} If a part of the key has a value instead of keys.
+ * @throws {ConfigError} If a part of the key contains a value instead of keys.
  */
 export function applySet(raw: Record<string, unknown>, text: string): void {
   const equals = text.indexOf("=");
@@ -59,7 +58,7 @@ export function applySet(raw: Record<string, unknown>, text: string): void {
   Object.defineProperty(at, last, { value: parseValue(text.slice(equals + 1).trim()), ...PLAIN });
 }
 
-/** Makes a plain property, even for a key such as `__proto__`. */
+/** Attributes of a plain property, also for keys such as `__proto__`. */
 const PLAIN = { writable: true, enumerable: true, configurable: true };
 
 function parseValue(text: string): unknown {

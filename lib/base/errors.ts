@@ -15,17 +15,17 @@ export interface Fault {
   readonly action?: string | undefined;
   /** The faulty field of a question or a file, such as `["context", 0, "src"]`. */
   readonly path?: readonly PropertyKey[] | undefined;
-  /** The value found there, or in its place, as {@link shown}; null if it is missing. */
+  /** The value found there or in its place, formatted by {@link shown}; null if it is missing. */
   readonly value?: string | null | undefined;
   /** What was found, or what is wrong. */
   readonly found?: string | undefined;
   /** What was expected, without this word. */
   readonly expected?: string | undefined;
-  /** What to do about it; in formats of measurements with the options of the command line. */
+  /** What to do about it. Measurement formats name the options of the command line. */
   readonly advice?: string | undefined;
 }
 
-/** The one-line message of a fault. */
+/** Formats a fault as a one-line message. */
 export function faultText({ action, path = [], value, found, expected, advice }: Fault): string {
   const field = pathText(path);
   const given = value === null ? `no ${field || "value"}` : [field, value].filter(Boolean).join(" ");
@@ -175,19 +175,19 @@ export function ensure(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Internal error: ${message}`);
 }
 
-/** The entry of a name that must exist. @throws {Error} If it does not. */
+/** Looks up a name that must be present. @throws {Error} If it is not. */
 export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   const found = all.get(name);
   ensure(found !== undefined, `there is no ${name}`);
   return found;
 }
 
-/** Shortens input for a message to at most `maxLength` characters, replacing the rest by `…`. */
+/** Shortens input for a message to at most `maxLength` characters, replacing the rest with `…`. */
 export function shortened(text: string, maxLength = 80): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
 }
 
-/** Formats a JSON value for a message, however long or deep it is. */
+/** Formats a JSON value of any size and depth for a message. */
 export function shown(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
   return JSON.stringify(typeof value === "string" ? shortened(value) : value);

@@ -1,7 +1,6 @@
 /**
- * Everything that the program prints for people passes through here, because parts of it come from others:
- * file names, lines of inputs, answers of servers. This ensures that none of them can send commands to the
- * terminal, and that no key is shown.
+ * Everything that the program prints for people passes through here, because parts of it are untrusted: file
+ * names, input lines, server answers. None of them can send commands to the terminal, and no key is shown.
  *
  * @module
  */
@@ -9,7 +8,7 @@
 /** Control characters except tab and line feed, and characters that reverse the text direction. */
 // deno-lint-ignore no-control-regex
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
-/** The shortest beginning of a key to hide where a message was shortened within the key. */
+/** The shortest prefix of a key to hide if a message was shortened within the key. */
 const MIN_PART_CHARACTERS = 4;
 
 /** The keys known to this thread. */

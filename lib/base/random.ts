@@ -130,7 +130,7 @@ export class RandomStream {
   }
 
   #refill(): void {
-    ensure(this.#numBlocks < TWO_32, "a random stream gave all of its 2^34 numbers");
+    ensure(this.#numBlocks < TWO_32, "a random stream is exhausted after 2^34 numbers");
     fillPhiloxBlock(
       this.#words,
       this.#numBlocks++,
@@ -144,7 +144,7 @@ export class RandomStream {
   }
 }
 
-/** {@link philox4x32} into an existing array, for one block per row of a file. */
+/** Like {@link philox4x32}, but writes to an existing array, for callers that need a block per row. */
 export function fillPhiloxBlock(
   out: Uint32Array,
   counter0: number,
@@ -186,7 +186,7 @@ function multiplyHigh(a: number, b: number): number {
   return (Math.imul(aHigh, bHigh) + (middle1 >>> 16) + (middle2 >>> 16)) | 0;
 }
 
-/** A cache: the code has only few stream names. */
+/** A cache, which stays small because the code has few stream names. */
 const nameHashes = new Map<string, readonly [number, number]>();
 
 /** FNV-1a, 64 bits (draft-eastlake-fnv, section 2), as two u32, the lower half first. */
@@ -203,8 +203,8 @@ function hashName(name: string): readonly [number, number] {
 }
 
 /**
- * Distinct integers below n, at most 2^31, in random order; every choice and order is equally likely. Fisher
- * and Yates on an array 0..n-1 of which only the moved elements are stored, so n can be large.
+ * Draws distinct integers below n, at most 2^31; every choice and order is equally likely. Fisher and Yates on
+ * an array 0..n-1 of which only the moved elements are stored, so n can be large.
  */
 export function drawDistinct(n: number, count: number, random: RandomStream): Int32Array {
   const drawn = new Int32Array(count);

@@ -20,7 +20,7 @@ const entrySchema = z.object({
 });
 const metadataSchema = z.record(z.string(), z.string());
 
-/** The arrays of tensors by their element type, row-major. */
+/** Row-major arrays by element type. */
 interface Arrays {
   F32: Float32Array;
   U32: Uint32Array;
@@ -44,7 +44,7 @@ export function typeOf(values: TensorArray): ArrayType {
   return values instanceof Float32Array ? "F32" : values instanceof Uint32Array ? "U32" : "U8";
 }
 
-/** The tensor of that name and type. @throws {Error} If it is missing or has another type. */
+/** Looks up a tensor. @throws {Error} If it is missing or has another type. */
 export function tensorOf<T extends ArrayType>(tensors: Tensors, name: string, type: T): Arrays[T] {
   const values = named(tensors, name);
   ensure(typeOf(values) === type, `tensor ${name} is ${typeOf(values)}, expected ${type}`);
@@ -106,7 +106,7 @@ export function floatsOf(tensors: Tensors, path: string): Map<string, Float32Arr
   }));
 }
 
-/** What errors and checks of a header need to know about its file. */
+/** A file, as described in errors and needed by checks. */
 export interface TensorFile {
   path: string;
   sizeBytes: number;
@@ -118,20 +118,20 @@ export interface TensorFile {
  */
 export function headerLengthBytes(start: Uint8Array, { path, sizeBytes }: TensorFile): number {
   if (sizeBytes < LENGTH_BYTES) {
-    throw new FormatError(`the file ends, expected ${LENGTH_BYTES} bytes of header length`, {
+    throw new FormatError(`the file ends before the ${LENGTH_BYTES} bytes of the header's length`, {
       path,
       offsetBytes: sizeBytes,
     });
   }
   const length = new DataView(start.buffer, start.byteOffset).getBigUint64(0, true);
   if (length > BigInt(Math.min(MAX_HEADER_BYTES, sizeBytes - LENGTH_BYTES))) {
-    const found = `the header's stated size is ${length} bytes, the file has ${sizeBytes}`;
+    const found = `the header states a size of ${length} bytes, but the file has ${sizeBytes}`;
     throw new FormatError(`${found}; it is truncated or not a safetensors file`, { path, offsetBytes: 0 });
   }
   return Number(length);
 }
 
-/** Decodes the elements of a tensor. @param bytes Start a buffer, or are aligned to the elements. */
+/** Decodes the elements of a tensor. @param bytes Must start a buffer or be aligned to the elements. */
 export function elementsOf(bytes: Uint8Array, dtype: ElementType): TensorArray {
   const { buffer, byteOffset, byteLength } = bytes;
   const length = byteLength / ELEMENT_BYTES[dtype];
@@ -142,7 +142,7 @@ export function elementsOf(bytes: Uint8Array, dtype: ElementType): TensorArray {
 /**
  * Decodes a whole file in memory. Aligned tensors other than F16 share its memory.
  *
- * @param bytes Start at the beginning of their buffer.
+ * @param bytes Must start at the beginning of their buffer.
  * @param path For errors.
  * @returns Tensors by name, each a flat row-major array, and the header's metadata.
  * @throws {FormatError} As {@link decodeHeader}.
@@ -194,7 +194,7 @@ function parseHeader(text: Uint8Array, path: string): SafetensorsHeader {
   }
   const { [METADATA_KEY]: rawMetadata = {}, ...rest } = header as Record<string, unknown>;
   const metadata = metadataSchema.safeParse(rawMetadata);
-  if (!metadata.success) throw new FormatError(`${METADATA_KEY} is not text to text`, at);
+  if (!metadata.success) throw new FormatError(`${METADATA_KEY} must map texts to texts`, at);
   const entries = Object.entries(rest).map(([name, value]): [string, Entry] => [
     name,
     parseEntry(name, value, at),
@@ -240,7 +240,7 @@ function checkRanges(
   }
   if (dataOffsetBytes + covered !== sizeBytes) {
     const wanted = dataOffsetBytes + covered;
-    const reason = wanted > sizeBytes ? "it is truncated" : "it has bytes that no tensor owns";
+    const reason = wanted > sizeBytes ? "it is truncated" : "it has bytes that belong to no tensor";
     throw new FormatError(`the file has ${sizeBytes} bytes, expected ${wanted}; ${reason}`, {
       path,
       offsetBytes: Math.min(wanted, sizeBytes),
@@ -248,7 +248,7 @@ function checkRanges(
   }
 }
 
-/** 1 for a scalar. */
+/** The number of elements; 1 for a scalar. */
 export function numElements(shape: readonly number[]): number {
   return shape.reduce((product, extent) => product * extent, 1);
 }

@@ -22,12 +22,12 @@ export function meanWithError(values: readonly number[]): MeanWithError {
   return { mean, standardError: count < 2 ? null : Math.sqrt(squares / (count - 1) / count) };
 }
 
-/** The smallest value that at least a share `q` of the sample does not exceed; NaN for an empty sample. */
+/** The smallest value that a share of at least `q` of the sample does not exceed; NaN if it is empty. */
 export function quantileOfSample(sample: Iterable<number>, q: number): number {
   return quantileOfSorted(Float64Array.from(sample).sort(), q);
 }
 
-/** As {@link quantileOfSample}, for values in ascending order. */
+/** Like {@link quantileOfSample}, for values in ascending order. */
 export function quantileOfSorted(ascending: Float64Array, q: number): number {
   return ascending.length === 0 ? NaN : ascending[Math.max(0, Math.ceil(q * ascending.length) - 1)];
 }

@@ -1,5 +1,5 @@
 /**
- * Explains why a zod schema rejected a value. Messages of schemas say what they expect, without this word:
+ * Explains why a zod schema rejected a value. The messages in schemas only name what is expected:
  * `z.string({ error: "an IPv4 or IPv6 address" })`.
  *
  * @module
@@ -20,7 +20,7 @@ export function checked<S extends z.ZodType>(schema: S, value: unknown): Checked
   return { fault: faultOf(issue, value), issue };
 }
 
-/** An issue for `superRefine` that has more than a message. */
+/** Makes an issue for `superRefine` with all parts of a fault. */
 export function issueOf({ expected = "", ...others }: Fault): z.core.$ZodSuperRefineIssue {
   return { code: "custom", message: expected, params: others };
 }
@@ -54,7 +54,7 @@ const TYPES: Readonly<Record<string, string>> = {
   object: "a JSON object",
 };
 
-/** What a schema without a message of its own expects. */
+/** What is expected by a schema without a custom message. */
 function expectedBy(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":

@@ -1,4 +1,4 @@
-/** A histogram drawn with characters, for terminals. @module */
+/** Text for people: numbers with units, times, histograms, suggested names, HTML and CSV. @module */
 
 interface DrawnBar {
   lowMs: number;
@@ -71,7 +71,7 @@ export function editDistance(a: string, b: string): number {
  * Suggests the known name that was probably meant.
  *
  * @returns `; did you mean X?` for the nearest name within a third of the word's length (at least 2 edits),
- *   else the list of known names.
+ *   otherwise the list of known names.
  */
 export function didYouMean(word: string, known: readonly string[]): string {
   const ranked = known.map((name) => ({ name, distance: editDistance(word, name) }))
@@ -80,7 +80,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   if (best && best.distance <= Math.max(2, Math.floor(word.length / 3))) {
     return `; did you mean ${best.name}?`;
   }
-  return `; known are ${known.join(", ")}`;
+  return `; use one of ${known.join(", ")}`;
 }
 
 /** A count with at most four digits: `1234`, `12.3 k`, `4.56 M`. */
@@ -141,7 +141,7 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * A text as a CSV field (RFC 4180), quoted if it has a comma, a quote or a line break. A text that a
+ * Formats text as a CSV field (RFC 4180), quoted if it contains a comma, a quote or a line break. Text that a
  * spreadsheet would evaluate as a formula gets a leading apostrophe, which {@link csvText} removes.
  */
 export function csvField(text: string): string {
@@ -149,7 +149,7 @@ export function csvField(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The unquoted text of a field written by {@link csvField}. */
+/** Restores the text of a field written by {@link csvField}, after unquoting. */
 export function csvText(field: string): string {
   return /^'+[=+\-@\t\r]/.test(field) ? field.slice(1) : field;
 }

@@ -1,4 +1,4 @@
-/** Columns of text for terminals, in which a character can take two columns or none. @module */
+/** Tables for terminals, where a character can take two columns or none. @module */
 import { unicodeWidth } from "@std/cli/unicode-width";
 
 /**

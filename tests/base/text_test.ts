@@ -72,5 +72,5 @@ Deno.test("editDistance() counts insertions, deletions, substitutions and swaps"
 
 Deno.test("didYouMean() suggests a near name, and lists all names when none is near", () => {
   assertEquals(didYouMean("trian", ["train", "query"]), "; did you mean train?");
-  assertEquals(didYouMean("xyzzyx", ["train", "query"]), "; known are train, query");
+  assertEquals(didYouMean("xyzzyx", ["train", "query"]), "; use one of train, query");
 });

@@ -173,7 +173,7 @@ Deno.test("readSafetensors() rejects headers that break the format", () => {
     [JSON.stringify({ a: entry(8, 0, [2]) }), 8, "expected "],
     [JSON.stringify({ a: entry(0, 4, [2], "BF16") }), 4, "BF16, expected one of F32, U32, F16, U8"],
     [JSON.stringify({ a: entry(0, 8, [2], "F16") }), 8, "has 8 bytes, expected 4"],
-    [JSON.stringify({ a: entry(0, 8, [2]) }), 12, "bytes that no tensor owns"],
+    [JSON.stringify({ a: entry(0, 8, [2]) }), 12, "bytes that belong to no tensor"],
     [JSON.stringify({ a: entry(0, 8, [2]) }), 4, "truncated"],
     [JSON.stringify({ a: entry(0, 8, [-2]) }), 8, "tensor a has an invalid or missing dtype"],
     [JSON.stringify({ a: entry(0, 6, [1.5]) }), 6, "tensor a has an invalid or missing dtype"],

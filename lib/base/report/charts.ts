@@ -6,7 +6,7 @@
  */
 import { CONFIG, FAINT, INK, MUTED, onWhite, PAPER, RANKED } from "./theme.ts";
 
-/** A Vega-Lite specification with its data, without its own settings. */
+/** A Vega-Lite specification with data but without a `config`. */
 export type Chart = Readonly<Record<string, unknown>>;
 
 const VEGA = new URL("./vega.ts", import.meta.url);
@@ -208,7 +208,7 @@ const LINE_PX = 13;
 const ROW_PX = 22;
 
 export interface RowChart {
-  /** From the top; `text` is at the end of a row. */
+  /** From top to bottom; `text` follows the bar. */
   rows: readonly { label: string; value: number; text: string }[];
   /** The quantity of the values, with its unit. */
   title: string;

@@ -70,13 +70,7 @@ function cellOf(cell: TableCell): string {
   return `<td><span class="${kind}">${escapeHtml(text)}</span>${below}</td>`;
 }
 
-/**
- * A whole page.
- *
- * @param title Its title and first heading.
- * @param blocks One below the other.
- * @returns HTML.
- */
+/** Makes a whole page in HTML. @param title Its title and first heading. */
 export async function pageOf(title: string, blocks: readonly Block[]): Promise<string> {
   const parts: string[] = [];
   for (const block of blocks) parts.push(await htmlOf(block));

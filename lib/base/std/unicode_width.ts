@@ -1,7 +1,7 @@
 // `unicodeWidth` of @std/cli; npm's `deno-std` leaves out the table that it reads.
 import { eastAsianWidth } from "npm:get-east-asian-width@1.7.0";
 
-/** Controls, marks on the character before, and what is not shown. */
+/** Control characters, combining marks and invisible characters. */
 const WITHOUT_WIDTH = /[\p{Cc}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}]/u;
 
 /** The number of columns that a terminal needs for a text. */
