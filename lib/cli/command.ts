@@ -47,7 +47,7 @@ interface Needs {
 export interface Command<O extends Options = Options> {
   /** Its name on the command line, such as `train` or `query rtt`. */
   readonly name: string;
-  /** Its purpose, in one line that begins with a verb. */
+  /** Its purpose, in one line. */
   summary: string;
   /** Further paragraphs of `--help`. */
   details?: string;
@@ -103,7 +103,7 @@ export function chooseCommand(
   const [kind, ...rest] = args;
   const known = Object.keys(command.kinds);
   if (kind === undefined) {
-    throw new UsageError(`Cannot run ${name}: no kind was given; known are ${known.join(", ")}`);
+    throw new UsageError(`Cannot run ${name}: no kind given; use one of ${known.join(", ")}`);
   }
   if (Object.hasOwn(command.kinds, kind)) return { command: command.kinds[kind], rest };
   throw new UsageError(`Cannot run ${name} ${kind}: it is unknown${didYouMean(kind, known)}`);
@@ -140,7 +140,7 @@ interface HelpOptions {
   width?: number;
 }
 
-/** The help requested by the arguments, for this terminal. */
+/** The help that the arguments request, for this terminal. */
 export function helpFor(command: Command | Group, args: readonly string[]): string {
   return helpOf(command, { isWhole: args.includes("--all"), width: helpWidth() });
 }

@@ -24,7 +24,7 @@ export interface Option<T> {
   readonly isRequired: boolean;
   /** How the stage uses the paths in the option; undefined if it takes no paths. */
   readonly use: PathUse | undefined;
-  /** Checks and converts one text. @throws {RangeError} Saying what is expected. */
+  /** Checks and converts one text. @throws {RangeError} With what is expected. */
   readonly convert: (text: string) => unknown;
 }
 
@@ -103,7 +103,7 @@ export const option = {
   path<const G extends Given<string>>(use: PathUse, help: string, given?: G): Option<Parsed<string, G>> {
     return make("one", help, { value: use.value, ...given }, textOf(given), use);
   },
-  /** A value of another kind. @param read Parses it. @throws {RangeError} Saying what is expected. */
+  /** A value of another kind. @param read Parses it; throws a `RangeError` with what is expected. */
   value<T>(
     read: (text: string) => T,
     help: string,
@@ -124,7 +124,7 @@ function textOf({ required = false }: { required?: boolean } = {}): (text: strin
   };
 }
 
-/** Throws unless a value is within bounds; `limit` replaces a bound that is not given. */
+/** Throws unless a value is within bounds; a missing bound is `limit` in size. */
 function within(value: number, { min, max }: Bounds = {}, limit = Infinity): number {
   if (value >= (min ?? -limit) && value <= (max ?? limit)) return value;
   throw new RangeError(
@@ -141,12 +141,12 @@ function within(value: number, { min, max }: Bounds = {}, limit = Infinity): num
 export const commonOptions = {
   seed: option.integer("seed of all random numbers", { default: 0, min: 0, max: 2 ** 32 - 1 }),
   workers: option.integer(
-    "largest number of worker threads; results do not depend on it, and some stages use none",
+    "maximum number of worker threads; results do not depend on it, and some stages use none",
     { default: navigator.hardwareConcurrency, min: 1, max: 1024 },
   ),
   json: option.switch("print one JSON object on standard output, everything else on standard error"),
   quiet: option.switch("show no progress"),
-  help: option.switch("print the most important options; with --all all options"),
+  help: option.switch("print the main options; with --all, all of them"),
   version: option.switch("print the version, the commit and the engines"),
 };
 
@@ -165,9 +165,9 @@ interface Arguments {
 }
 
 /**
- * Splits a command line. An option that takes many values takes all words up to the next one that begins with
- * `--`. A word that begins with a single dash, such as the name of standard input, may be a value. `parseArgs`
- * of @std/cli allows neither.
+ * Splits a command line. An option with many values takes all words up to the next one that begins with `--`.
+ * A word that begins with a single dash, such as the name of standard input, may be a value. `parseArgs` of
+ * @std/cli supports neither.
  *
  * @param args The arguments after the stage's name.
  * @throws {UsageError} If an option is unknown, or has too many values or none.
@@ -206,7 +206,7 @@ export function splitArguments(args: readonly string[], options: Options): Argum
     const { arity, value } = options[name];
     const isMany = arity === "many";
     if (!isMany && texts[name].length > 0) {
-      throw new UsageError(`Cannot use --${text}: it is given more than once; leave the others out`);
+      throw new UsageError(`Cannot use --${text}: it is given more than once; give it once`);
     }
     if (given !== undefined) {
       texts[name].push(given);
@@ -216,7 +216,7 @@ export function splitArguments(args: readonly string[], options: Options): Argum
     while (next < args.length && !args[next].startsWith("--") && (isMany || next === first)) {
       texts[name].push(args[next++]);
     }
-    if (next === first) throw new UsageError(`Cannot use ${word}: no value was given, expected ${value}`);
+    if (next === first) throw new UsageError(`Cannot use ${word}: no value given, expected ${value}`);
   }
   return { texts, switches, positionals };
 }
@@ -263,7 +263,7 @@ export function consoleColumns(): number {
   }
 }
 
-/** Wraps a text to lines of at most `width` characters. Only a longer word makes a longer line. */
+/** Wraps text to lines of at most `width` characters; only a longer word makes a longer line. */
 export function wrapped(text: string, width: number): string[] {
   const lines = text.match(new RegExp(`(.{1,${width}}|\\S+)(?: +|$)`, "gm")) ?? [];
   return lines.map((line) => line.trimEnd());

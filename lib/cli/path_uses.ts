@@ -1,5 +1,5 @@
 /**
- * The files that a stage reads and writes because of the paths in its options. This runs at every start of
+ * Determines which files a stage reads and writes from the paths in its options. This runs at every start of
  * the program, before a stage is loaded, so it imports no module of a stage.
  *
  * @module
@@ -82,7 +82,7 @@ export const run: PathUse = {
       .flatMap((path) => namesIn(path).map((name) => `${path}/${name}`)),
 };
 
-/** As {@link run}, and the evaluation next to a run, as `demo` makes it. */
+/** Like {@link run}, plus the evaluation next to the run, where `demo` writes it. */
 export const runWithEvaluation: PathUse = {
   ...run,
   accessTo: (paths) => {
@@ -166,8 +166,8 @@ export function accessOf(use: PathUse, values: readonly string[]): Access {
 }
 
 /**
- * What an input stands for: a file or folder. A glob that searches all levels of a folder stands for that
- * folder; another glob for the files that it matches, and for the output if it matches that.
+ * The files and folders that an input names. A glob that searches all levels of a folder names that folder;
+ * any other glob names the files that it matches, and the output if it matches that.
  */
 function filesNamed(value: string, output: string): string[] {
   if (value === "-") return [];
@@ -219,7 +219,7 @@ function linkTargets(folder: string, levels = Infinity, seen: Set<string> = new 
   );
 }
 
-/** The entries of a folder; none if it cannot be read, which the stage will report. */
+/** Lists a folder; empty if it cannot be read, which the stage will report. */
 function entriesOf(folder: string): Deno.DirEntry[] {
   try {
     return [...Deno.readDirSync(folder)];
@@ -228,7 +228,7 @@ function entriesOf(folder: string): Deno.DirEntry[] {
   }
 }
 
-/** What rows were made from, directly or through shards. */
+/** The inputs that probe rows were made from, directly or through shards. */
 interface Sources {
   shards: string[];
   measurements: string[];
@@ -268,7 +268,6 @@ function inManifests(folder: string, read: (manifest: WrittenManifest) => string
   return tracesIn(folder).flatMap((name) => inManifest(`${folder}/${name}`, read));
 }
 
-/** Reads something from a manifest, if it exists. */
 function inManifest(path: string, read: (manifest: WrittenManifest) => string[]): string[] {
   try {
     // A pipe would block the thread that takes signals.

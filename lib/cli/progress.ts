@@ -23,13 +23,12 @@ export class Progress {
   readonly #mode: "bar" | "lines" | "quiet";
   readonly #startMs = performance.now();
   #lastMs: number;
-  /** Columns that the bar takes. */
   #barWidth = 0;
 
   /**
    * @param label The work, such as `reading`.
-   * @param options `total`: how much there is, if known; `unit`: of what, such as `rows`; `quiet`: show
-   *   nothing; `start`: how much was done before, which does not count in the rate.
+   * @param options `total`: the amount of work, if known; `unit`: its unit, such as `rows`; `quiet`: show
+   *   nothing; `start`: the amount done before, which does not count in the rate.
    */
   constructor(label: string, options: { total?: number; unit: string; quiet?: boolean; start?: number }) {
     this.#label = label;
@@ -98,7 +97,7 @@ export class Progress {
 
 type OnPhaseProgress = (phase: string, done: number, total: number) => void;
 
-/** Makes displays, for example the context of a stage. */
+/** Makes displays, as the context of a stage does. */
 interface ProgressMaker {
   progress(label: string, options: { total?: number; unit: string; start?: number }): Progress;
 }
@@ -116,7 +115,7 @@ export class PhaseProgress implements Disposable {
     this.#unit = unit;
   }
 
-  /** Shows how much is done. A new phase replaces the display. */
+  /** Updates the display; a new phase replaces it. */
   readonly update: OnPhaseProgress = (phase, done, total) => {
     if (phase !== this.#phase) {
       this.#shown?.finish();

@@ -28,7 +28,7 @@ export type QuestionOptions<Q extends Question> = {
   >;
 };
 
-/** @param isOptional Whether a command can do without the fields that a question requires. */
+/** @param isOptional Whether fields that the question requires are optional for the command. */
 export function questionOptions<Q extends Question>(
   { question: { shape } }: Q,
   isOptional = false,

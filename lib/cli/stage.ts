@@ -1,6 +1,6 @@
 /**
- * A command with the code it runs: options in, a result out. Errors, exit codes and signals are the same for
- * all.
+ * A command with the code it runs: options in, a result out. All stages handle errors, exit codes and signals
+ * in the same way.
  *
  * @module
  */
@@ -166,7 +166,7 @@ export async function runStage(stage: Stage, args: readonly string[]): Promise<n
   endProcess(await outcomeOf(stage, args, stopped.signal));
 }
 
-/** How a stage ends. The main thread, which does not know this thread's keys, prints it. */
+/** Runs a stage. Keys are hidden here, because the main thread, which prints the outcome, lacks them. */
 async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSignal): Promise<Outcome> {
   try {
     const { text, json, exitCode = 0 } = await stage.run(args, { signal });

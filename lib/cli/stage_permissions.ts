@@ -67,7 +67,7 @@ function mayUseDawn({ options }: Command, args: readonly string[]): boolean {
 }
 
 /**
- * Deno's flags for the process of a command: everything that its stages may be allowed, and no more.
+ * Deno's flags for the process of a command: every permission that its stages may get, and no others.
  *
  * @param dawn The flag that allows loading Dawn; undefined if Dawn cannot be present.
  */
@@ -112,8 +112,8 @@ export function refuseOutputs(command: Command, args: readonly string[]): void {
       const place = realPath(output);
       if (SYSTEM.test(place)) {
         throw new UsageError(
-          `Cannot write to ${output}: it is in a device folder, expected another path; for standard output leave ` +
-            "out the option if it is optional, or name a file",
+          `Cannot write to ${output}: it is in a device folder, expected another path; name a file, or for standard ` +
+            "output leave out the option if it is optional",
         );
       }
       if (places.has(place)) {
@@ -151,7 +151,7 @@ function hostsAsked({ options, needs }: Command, args: readonly string[]): strin
 }
 
 /**
- * Whether a text is an IP address and a port. Deno makes no permission for anything else, and the stage
+ * Whether text is an IP address and a port. Deno accepts no permission for anything else, and the stage
  * reports an error.
  */
 function isAddress(place: string): boolean {

@@ -1,8 +1,4 @@
-/**
- * What `--version` prints: the version, the commit, and the engines that run the program.
- *
- * @module
- */
+/** The text of `--version`: the version, the commit, and the engines that run the program. @module */
 import config from "../../deno.json" with { type: "json" };
 import { VERSION } from "../base/version.ts";
 import { dirname, fromFileUrl, join, resolve } from "@std/path";
@@ -55,7 +51,7 @@ export function gitFolders(root: URL = ROOT): string[] {
   return [...new Set([git, folder, resolve(folder, textOf(`${folder}/commondir`) ?? ".")])];
 }
 
-/** The commit in the folders from {@link gitFolders}: that of `HEAD`, or of the branch that it names. */
+/** Finds the commit in the folders of {@link gitFolders}: `HEAD`, or the branch that it names. */
 export function checkoutCommit(folders: readonly string[]): string | undefined {
   const first = (path: string) => folders.map((folder) => textOf(`${folder}/${path}`)).find((text) => text);
   const head = first("HEAD");

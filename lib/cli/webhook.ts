@@ -4,8 +4,8 @@
  * An event that the receiver may accept later (no answer, 408, 425, 429, 5xx) is sent again, after waits that
  * double or that its Retry-After requests; an event rejected for another reason is lost. If too many events
  * wait, the oldest one is dropped. With a key, each request is signed in the way Stripe does: HMAC-SHA256
- * (RFC 2104) of the time in Unix seconds, a full stop and the body, so that a receiver can reject forged and
- * old requests.
+ * (RFC 2104) of the time in Unix seconds, a dot and the body, so that a receiver can reject forged and old
+ * requests.
  *
  * @module
  */
@@ -107,7 +107,7 @@ export class Webhook implements Disposable {
     this.#posting = undefined;
   }
 
-  /** Tries until the receiver accepts or rejects an event. @returns Whether it did. */
+  /** Retries until the receiver accepts or rejects an event. @returns Whether it did. */
   async #post({ id, body }: Delivery): Promise<boolean> {
     const { signal } = this.#stopped;
     const { firstWaitMs, maxWaitMs } = this.#options;

@@ -61,7 +61,7 @@ Deno.test("an option with a value may begin with no-", () => {
     assertEquals(parse(["--input=a", ...words]).values.noReply, "0,lost");
   }
   assertThrows(() => parse(["--input=a", "--reply", "0"]), UsageError, "it is unknown");
-  assertThrows(() => parse(["--input=a", "--no-reply"]), UsageError, "no value was given");
+  assertThrows(() => parse(["--input=a", "--no-reply"]), UsageError, "no value given");
 });
 
 Deno.test("the error for an unknown option suggests the nearest known one", () => {
@@ -79,7 +79,7 @@ Deno.test("missing, repeated and invalid values are rejected", () => {
   for (
     const [args, part] of [
       [[], "--input PATH is missing"],
-      [["--input"], "no value was given"],
+      [["--input"], "no value given"],
       [["--input", "a", "--rows", "many"], "expected an integer"],
       [["--input", "a", "--rows", "0"], "expected 1 to 1000000000"],
       [["--input", "a", "--max-row-size-mb", "0.5"], "expected at least 1"],

@@ -1,6 +1,6 @@
 /**
- * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation; their scripts,
- * and how they are submitted. Each way of splitting has its own chain and folders.
+ * Writes and submits the jobs of the chain: measurements to shards, to probe rows, to a model, to its
+ * evaluation. Each way of splitting has its own chain and folders.
  *
  * @module
  */
@@ -111,7 +111,7 @@ function optionsOf(
   const given = args.map((arg) => arg.split("=")[0]);
   const taken = given.find((arg) => LINKS.includes(arg));
   if (taken !== undefined) {
-    throw new ConfigError(`${stage}.args`, `found ${taken}, which slurm sets itself; leave it out`);
+    throw new ConfigError(`${stage}.args`, `slurm sets ${taken} itself; leave it out`);
   }
   return [...options[stage], shared].filter(([option]) => !given.includes(option));
 }
@@ -167,7 +167,7 @@ function directives({ name, path, demands }: Job): string[] {
   const { partition, account, time, memoryGb, cpus, gpus, options, tasks, ranks } = demands;
   if (/[\n\r]/.test(path)) {
     throw new UsageError(
-      `Cannot write ${JSON.stringify(path)}: its name contains a line break; choose another ` +
+      `Cannot write ${JSON.stringify(path)}: the path contains a line break; choose another ` +
         "--output",
     );
   }
@@ -206,7 +206,7 @@ interface SubmittedJob extends ChainJob {
  * Submits jobs, each of which waits for the previous one of its chain.
  *
  * @param jobs Jobs whose scripts exist. @param signal Stops between two jobs.
- * @throws {UserError} If `sbatch` is missing or refuses a script.
+ * @throws {UserError} If `sbatch` is missing or rejects a script.
  */
 export async function submitJobs(
   jobs: readonly ChainJob[],

@@ -5,12 +5,12 @@
 # SLURM starts the job again after a node failure or a preemption; the log continues.
 #SBATCH --requeue
 #SBATCH --open-mode=append
-# SIGUSR2 to this shell, this many seconds before the time limit.
+# Sends SIGUSR2 to this shell this many seconds before the time limit.
 #SBATCH --signal=B:USR2@@SIGNAL_SECONDS@
-# A job that waits for one that failed is cancelled.
+# Cancels a job that waits for a failed one.
 #SBATCH --kill-on-invalid-dep=yes
 
-# The largest number of restarts: a job that needs more makes no progress.
+# A job that needs more restarts than this makes no progress.
 max_restarts=@MAX_RESTARTS@
 restart=${SLURM_RESTART_COUNT:-0}
 child=
@@ -23,7 +23,7 @@ stage() {
 @COMMAND@
 }
 
-# Passes a signal on to the stage, which saves everything and exits with 75.
+# Passes a signal to the stage, which saves everything and exits with 75.
 pass_on() {
   [ -n "$child" ] || stopped
   interrupted=yes
@@ -43,9 +43,9 @@ run() {
   child=
   case $code in
     0) say "done" ;;
-    # The latter two by a signal that came before the stage had started to handle signals.
+    # 140 and 143: a signal came before the stage had started to handle signals.
     75 | 140 | 143) stopped ;;
-    137) fail "the stage was killed, as happens with more memory than --mem=@MEMORY@; raise memoryGb and submit again to continue" 137 ;;
+    137) fail "the stage was killed, probably for exceeding --mem=@MEMORY@; raise memoryGb and submit again to continue" 137 ;;
     *) exit "$code" ;;
   esac
 }
@@ -73,5 +73,5 @@ cd @FOLDER@ || exit 1
 set -u
 say "${SLURM_JOB_ID:+job $SLURM_JOB_ID, }restart $restart of at most $max_restarts, on $(uname -n)"
 [ "$restart" -le "$max_restarts" ] ||
-  fail "the job was started again $restart times, expected at most $max_restarts; look into this log, and submit again to continue" 1
+  fail "the job was started again $restart times, expected at most $max_restarts; see this log, and submit again to continue" 1
 @RUN@

@@ -1,5 +1,5 @@
 /**
- * Scripts with which shells complete the program's command line, made from the declarations of its commands.
+ * Makes scripts that complete the program's command line in a shell, from the declarations of its commands.
  * Each script is a template with two tables: what can follow an option, and what can follow a command.
  *
  * @module
@@ -37,7 +37,7 @@ interface Notation {
   word(word: Word): string;
   list(name: string, words: readonly string[]): string;
   text(name: string, text: string): string;
-  /** A pattern for texts that are equal to this, or end with it. */
+  /** A pattern for words that equal this text, or end with it. */
   pattern(text: string, isEnd?: boolean): string;
   row(patterns: readonly string[], commands: readonly string[]): string;
   groups(patterns: readonly string[]): string;
@@ -99,7 +99,7 @@ export function completionScript(
   return notation.template.replace(/@([A-Z]+)@/g, (_, name: string) => tables[name]).trimEnd();
 }
 
-/** What follows each option with values. Commands whose option takes the same values share a row. */
+/** What can follow each option with values. Commands whose option takes the same values share a row. */
 function optionRows(notation: Notation, commands: readonly Command[], presets: readonly string[]): string[] {
   const found = new Map<string, { name: string; commands: string[] }[]>();
   const numOf = new Map<string, number>();
@@ -126,7 +126,7 @@ function optionRows(notation: Notation, commands: readonly Command[], presets: r
   });
 }
 
-/** What follows each command, each group and the program's name. */
+/** What can follow each command, each group and the program's name. */
 function commandRows(notation: Notation, commands: Record<string, Command | Group>): string[] {
   const ofList = (list: Record<string, Command | Group>, options: Word[]): WordsOfCommand => ({
     words: Object.entries(list).map(([name, { summary }]) => [name, beginningOf(summary)] as const),
@@ -179,7 +179,7 @@ function setters(notation: Notation, row: ValuesOfOption | WordsOfCommand): stri
   ];
 }
 
-/** The beginning of a help text's first line, to fit beside a word. */
+/** The first line of a help text, shortened to fit beside a word. */
 function beginningOf(help: string): string {
   return shortened(help.split("\n")[0], 70);
 }

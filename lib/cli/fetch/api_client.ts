@@ -1,14 +1,14 @@
 /**
  * Requests to a public HTTP API that may answer slowly, in pieces, not at all, or with "later". A failed
- * request is repeated from the start, with growing waits, until it succeeds or there is no hope.
+ * request is repeated from the start, with growing waits, until it succeeds or a retry is pointless.
  *
  * - 429 and 5xx, lost connections, truncated bodies and silence for longer than the time limit are retried.
  *   The wait is that of `Retry-After` (RFC 9110, section 10.2.3) or `X-RateLimit-Reset` (seconds;
  *   Globalping), at least 1 s, or else 1, 2, 4, … 60 s.
- * - Only status 200 counts as an answer, or 202 to a POST: others have no body, or part of one.
+ * - Only status 200 counts as an answer, or 202 to a POST: others have no complete body.
  * - All requests go to one host: links to further pages are followed by path only, redirects not at all.
  * - The key is sent in a header only and never printed, even if the server repeats it.
- * - Now is the server's time: the clock of this machine may be wrong.
+ * - The current time is the server's, because this machine's clock may be wrong.
  *
  * @module
  */
@@ -30,9 +30,9 @@ const LONGEST_ASKED_S = 900;
 const MAX_ERROR_BYTES = 1 << 16;
 const MAX_JSON_BYTES = 1 << 26;
 
-/** The failure of a request that may succeed if repeated. */
+/** A failure of a request that may succeed if repeated. */
 export class RetryableError extends Error {
-  /** @param afterS How long the server asked to wait, seconds. */
+  /** @param afterS The wait that the server asked for, in seconds. */
   constructor(message: string, readonly afterS?: number, options?: ErrorOptions) {
     super(message, options);
   }
@@ -47,7 +47,7 @@ export interface ApiOptions {
   signal: AbortSignal;
   /** Called with a line for the user before each wait. */
   log: (line: string) => void;
-  /** Advice in the error for a refused request. */
+  /** Advice in the error for a rejected request. */
   advice: string;
   firstWaitMs?: number;
 }
@@ -93,7 +93,7 @@ export class ApiClient {
 
   /**
    * @param path Relative to the base, such as `/api/v2/probes/?page_size=500`.
-   * @throws {UserError} If the server refuses the request, or no attempt is answered.
+   * @throws {UserError} If the server rejects the request or answers no attempt.
    * @throws The reason of the signal, once it is aborted.
    */
   async get<T>(path: string, read: BodyReader<T>): Promise<T> {
@@ -306,7 +306,7 @@ async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): P
       throw new UserError(
         `Cannot read an answer: it has more than ${
           formatBytes(maxBytes)
-        }; ask for less, or for a shorter time`,
+        }; request less, or a shorter time span`,
       );
     }
     parts.push(chunk);
@@ -352,14 +352,14 @@ export function readKey(path: string | undefined, variable: string): string | un
   if (key === undefined || key === "" && path === undefined) return undefined;
   if (/^[\x21-\x7e]+$/.test(key)) return keepSecret(key);
   throw new UserError(
-    `Cannot use ${path ?? `the variable ${variable}`}: expected a key of printable ASCII characters, and ` +
-      "nothing else",
+    `Cannot use ${path ?? `the variable ${variable}`}: expected only a key of printable ASCII ` +
+      "characters",
   );
 }
 
 /**
  * @param hasPath Whether the URL of the API may have a path, as behind a proxy.
- * @throws {UsageError} If it is anything other than a scheme, a host and possibly a port.
+ * @throws {UsageError} If it has more than a scheme, a host, a port and an allowed path.
  */
 export function parseBase(text: string, hasPath = false): URL {
   const url = URL.parse(text);

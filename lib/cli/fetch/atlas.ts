@@ -1,6 +1,6 @@
 /**
- * Ping results of RIPE Atlas from its API: results of measurements in time windows, with a file for each
- * window, and the places of probes and anchors.
+ * Fetches ping results from the API of RIPE Atlas, one file per time window, and the places of probes and
+ * anchors.
  *
  * - `GET /api/v2/measurements/{id}/results/?start=&stop=&probe_ids=&format=txt` streams one JSON object per
  *   line, without pages: https://atlas.ripe.net/docs/apis/rest-api-manual/measurements/results-and-latest/ .
@@ -104,7 +104,7 @@ export class SeenHosts {
  *
  * @param path The file, which appears once it is complete.
  * @returns The number of results.
- * @throws {UserError} If the API refuses, or the results are not ping results.
+ * @throws {UserError} If the API rejects the request, or the results are not ping results.
  */
 export async function fetchWindow(
   client: ApiClient,
@@ -165,7 +165,7 @@ class ZstdFrames {
   }
 }
 
-/** The non-blank lines of a text, including their line ends. */
+/** Yields the non-blank lines of a text, including their line ends. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest: Uint8Array = new Uint8Array(0);
   for await (const chunk of chunks) {
@@ -255,7 +255,7 @@ export async function fetchProbes(client: ApiClient, seen: SeenHosts, path: stri
   return new Set(objects.map(({ type, id }) => `${type} ${id}`)).size;
 }
 
-/** Entries for the addresses of a probe that the API does not list. */
+/** Makes entries for addresses of a probe that the API does not list. */
 function addressesOf(
   probe: Record<string, unknown>,
   addresses: ReadonlySet<string> = new Set(),
@@ -270,7 +270,7 @@ function addressesOf(
 }
 
 /**
- * The objects of a list, page by page.
+ * Yields the objects of a list, page by page.
  *
  * @param most The most objects that the list can have.
  * @throws {UserError} If an answer is not a page of objects, or there are more pages than announced.
@@ -294,7 +294,7 @@ async function* pagesOf(
     if (!results.every(isObject)) return refuse("it contains a result that is not an object");
     numObjects += results.length;
     yield* results as Record<string, unknown>[];
-    // Only the path is used, so that no other host is asked, whichever the link names.
+    // Only the path is used, so that no other host is contacted.
     const url: URL | null = typeof link === "string" ? URL.parse(link) : null;
     next = url ? url.pathname + url.search : undefined;
     if (next === undefined) return;

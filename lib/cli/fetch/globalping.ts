@@ -1,5 +1,5 @@
 /**
- * Ping measurements of Globalping from its API: created, or read by their ids.
+ * Creates ping measurements through the API of Globalping, or reads them by id.
  *
  * - `POST /v1/measurements` answers 202 with the id; it costs one test of the hourly limit per probe.
  * - `GET /v1/measurements/{id}` answers with all results, and `status: "in-progress"` until the last one has
@@ -30,7 +30,7 @@ interface PingRequest {
   ipVersion: "auto" | "4" | "6";
 }
 
-/** @returns The id of the new measurement. @throws {UserError} If the API refuses. */
+/** @returns The id of the new measurement. @throws {UserError} If the API rejects the request. */
 export async function createPing(client: ApiClient, target: string, request: PingRequest): Promise<string> {
   const { locations, limit, packets, ipVersion } = request;
   const json = {
@@ -123,7 +123,7 @@ export class GlobalpingPlaces {
   }
 }
 
-/** The first and last address of the block that an address is in. */
+/** The first and last address of an address's block. */
 function blockOf(address: string): string {
   const bytes = parseAddress(address);
   ensure(bytes, "a placeholder is an address");

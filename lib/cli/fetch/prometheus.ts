@@ -1,11 +1,11 @@
 /**
  * Range queries to the HTTP API of Prometheus, which Thanos, Mimir and VictoriaMetrics serve too.
  *
- * - `GET /api/v1/query_range?query=&start=&end=&step=` evaluates a query at `start`, `start + step`, … up to
- *   `end`; more than 11,000 points per series are refused.
+ * - `GET /api/v1/query_range?query=&start=&end=&step=` evaluates a query at `start`, `start + step`, … `end`;
+ *   more than 11,000 points per series are rejected.
  * - An answer is `{"status": "success", "data": {"resultType": "matrix", "result": [{"metric", "values"},
  *   …]}}`, possibly with `warnings`; series of native histograms have `histograms`.
- * - A refusal has an HTTP status of 4xx or 5xx and `{"status": "error", "errorType", "error"}`.
+ * - An error has an HTTP status of 4xx or 5xx and `{"status": "error", "errorType", "error"}`.
  * - A token is sent as the header `Authorization: Bearer …`, which proxies in front of Prometheus ask for.
  *
  * Source: https://prometheus.io/docs/prometheus/latest/querying/api/ .
@@ -45,7 +45,7 @@ export interface RangeAnswer {
 /**
  * Fetches the past part of a window.
  *
- * @throws {UserError} If the server refuses the query, or its answer differs from what the API documents.
+ * @throws {UserError} If the server rejects the query, or its answer differs from what the API documents.
  */
 export async function fetchRange(
   client: ApiClient,
@@ -81,7 +81,7 @@ function countMatrix(answer: unknown): Omit<RangeAnswer, "bytes"> {
   }
   if (status !== "success" || !isObject(data)) {
     throw new UserError(
-      "Cannot fetch the query: the answer is not one of Prometheus's API; check --url, whose path is followed by " +
+      "Cannot fetch the query: the answer is not from Prometheus's API; check --url, whose path is followed by " +
         "/api/v1/query_range",
     );
   }

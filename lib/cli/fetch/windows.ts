@@ -6,7 +6,7 @@ const MAX_WINDOWS = 100_000;
 
 /** The time span of a request and its file. */
 export interface TimeWindow {
-  /** The first second and the one after the last, Unix time. */
+  /** The first second and the one after the last, in Unix time. */
   startS: number;
   stopS: number;
 }

@@ -32,7 +32,7 @@ import {
 } from "./report.ts";
 
 const SHOWN_LOSSES = 5;
-/** Addresses to list, at most, that are not where databases place them. */
+/** The most addresses to list that are not where databases place them. */
 const SHOWN_MISPLACED = 5;
 
 /** @throws {FormatError} If a file is damaged, or its size differs from the state. */
@@ -187,7 +187,7 @@ function readTensorFile(path: string, wantedBytes?: number): TensorFile {
   const { sizeBytes } = fingerprint(path);
   if (wantedBytes !== undefined && sizeBytes !== wantedBytes) {
     throw new FormatError(
-      `it has ${sizeBytes} bytes, state.json states ${wantedBytes}; use another checkpoint of the run`,
+      `it has ${sizeBytes} bytes, but state.json states ${wantedBytes}; use another checkpoint of the run`,
       { path },
     );
   }

@@ -49,7 +49,7 @@ const JSON_KINDS = {
 
 type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "adapted" | "run";
 
-/** Whether files of a kind are summarised together, because a folder may contain many of them. */
+/** Whether files of a kind are summarised together, because folders contain many of them. */
 function isSummed(kind: Kind | undefined): boolean {
   return kind === "parquet" || kind === "arrayRecord";
 }
@@ -57,7 +57,7 @@ function isSummed(kind: Kind | undefined): boolean {
 const TEMPORARY = /\.tmp$/;
 const HEAD_BYTES = 1 << 16;
 const SMALL_HEAD_BYTES = 16;
-/** Truth files of large worlds have some 10 MB. */
+/** Truth files of large worlds take about 10 MB. */
 const MAX_JSON_BYTES = 1 << 28;
 const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or another output of this program";
 
@@ -80,7 +80,7 @@ const INSPECTORS: Record<Kind, Inspector> = {
 /**
  * Inspects files and folders, with one report for all data files of a kind.
  *
- * @throws {UserError} If a path does not exist or is of an unknown kind.
+ * @throws {UserError} If a path does not exist or has an unknown format.
  * @throws {FormatError} If a file is damaged.
  */
 export async function inspect(paths: readonly string[], options: InspectOptions): Promise<Report[]> {
@@ -105,7 +105,7 @@ export async function inspect(paths: readonly string[], options: InspectOptions)
 /**
  * Finds one target, or several if a folder contains data of several kinds.
  *
- * @throws {UserError} If the path does not exist, is of an unknown kind, or is a folder of splits that a run
+ * @throws {UserError} If the path does not exist, has an unknown format, or is a folder of splits that a run
  *   or a task has not finished.
  */
 function detectTargets(path: string): (Target & { kind: Kind })[] {
@@ -160,7 +160,7 @@ function detectData(path: string): ReturnType<typeof detectTargets> {
   const manifest = join(path, "manifest.json");
   if (exists(manifest)) return [{ kind: detectFile(manifest), path: manifest, files: [manifest] }];
   throw new UserError(
-    `Cannot inspect ${path}: none of its ${files.length} files is of a known kind, expected ${KNOWN}; check the path`,
+    `Cannot inspect ${path}: none of its ${files.length} files has a known format, expected ${KNOWN}; check the path`,
   );
 }
 
@@ -168,7 +168,7 @@ function detectFile(path: string): Kind {
   const head = readHead(path, HEAD_BYTES);
   const kind = kindOf(BINARY, head) ?? kindOfText(path, head);
   if (kind) return kind;
-  const found = head.length === 0 ? "it is empty" : "its content is of an unknown kind";
+  const found = head.length === 0 ? "it is empty" : "its format is unknown";
   throw new UserError(`Cannot inspect ${path}: ${found}, expected ${KNOWN}; check the path`);
 }
 

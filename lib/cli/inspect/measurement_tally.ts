@@ -1,8 +1,4 @@
-/**
- * Counts of measurements in files of any kind.
- *
- * @module
- */
+/** Counts measurements in files of any format. @module */
 import { isoTime } from "../../base/text.ts";
 import { basename, dirname } from "@std/path";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
@@ -26,7 +22,7 @@ const MAX_DISTINCT = 1_000_000;
 export class DistinctCount {
   readonly #seen = new Set<string | bigint>();
 
-  /** @param maxDistinct How many values to store, at most. */
+  /** @param maxDistinct The most values to store. */
   constructor(readonly maxDistinct: number = MAX_DISTINCT) {}
 
   /** @returns Whether the value is known to have been added before. */
@@ -36,7 +32,6 @@ export class DistinctCount {
     return false;
   }
 
-  /** The number of distinct values, at most the bound. */
   get count(): number {
     return this.#seen.size;
   }
@@ -128,7 +123,7 @@ export class MeasurementSet {
   }
 }
 
-/** How many times are earlier than the previous one. */
+/** Counts the times that are earlier than the previous one. */
 export function countStepsBack(timesUs: Float64Array): number {
   let count = 0;
   for (let i = 1; i < timesUs.length; i++) if (timesUs[i] < timesUs[i - 1]) count++;

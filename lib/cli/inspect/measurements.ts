@@ -103,7 +103,7 @@ async function inspectMeasurements({ path, files }: Target, options: InspectOpti
   };
 }
 
-/** The columns that `score` adds, if files have them. */
+/** Summarises the columns that `score` adds, if files have them. */
 async function tallyScores(files: readonly string[]): Promise<{ facts: Fact[]; histograms: Histogram[] }> {
   const columns = [
     { name: "log_likelihood", label: "-log_likelihood", unit: "nats", json: "negLogLikelihood", sign: -1 },
@@ -139,7 +139,7 @@ function listOf(counts: Record<string, number>): string {
   return Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
 }
 
-/** How many rows to compare, at most; this many take 50 MB. */
+/** The most rows to compare; they take 50 MB. */
 const MAX_COMPARED_ROWS = 1 << 21;
 
 /** Counts duplicates among the first rows. */
@@ -216,7 +216,7 @@ async function inspectTokenFiles(
   return { kind: "tokens", path, facts, sections: [["first sequences", samples, { samples }]] };
 }
 
-/** The metadata about tokens in the footer; empty for other files. */
+/** The metadata about tokens in the footer; empty for files without tokens. */
 function metadataOf(file: ParquetFile): Record<string, string> {
   const entries = (file.metadata.key_value_metadata ?? []).filter(({ key }) =>
     key.startsWith(METADATA_PREFIX)

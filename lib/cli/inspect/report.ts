@@ -1,8 +1,4 @@
-/**
- * The results of an inspection, as text and as JSON, with histograms in fixed memory.
- *
- * @module
- */
+/** The results of an inspection, as text and JSON, with histograms in fixed memory. @module */
 import { UserError } from "../../base/errors.ts";
 import { snakeKeys } from "../stage.ts";
 import { histogramChart, renderPicture } from "../../base/report/charts.ts";
@@ -62,7 +58,7 @@ export function reportAsJson({ kind, path, facts, sections = [] }: Report): Json
   return Object.assign({ kind, path }, ...[...facts, ...sections].map(([, , json]) => snakeKeys(json ?? {})));
 }
 
-/** One report as an object, several as a list in an object. */
+/** One report becomes an object, several a list in an object. */
 export function reportsAsJson(reports: readonly Report[]): Json {
   const objects = reports.map(reportAsJson);
   return objects.length === 1
@@ -140,7 +136,7 @@ export class ValueHistogram {
   min = Infinity;
   max = -Infinity;
 
-  /** NaN without values. */
+  /** NaN if there are no values. */
   get mean(): number {
     return this.#sum / this.count;
   }
@@ -188,8 +184,8 @@ export class ValueHistogram {
 
   /**
    * @param q 0 to 1.
-   * @returns The middle of the quantile's bucket, within the extremes, an integer if all values are; NaN
-   *   without values.
+   * @returns The middle of the quantile's bucket, within the extremes, an integer if all values are; NaN if
+   *   there are no values.
    */
   quantile(q: number): number {
     if (this.count === 0) return NaN;
@@ -202,7 +198,7 @@ export class ValueHistogram {
   }
 }
 
-/** After bins are joined, at least half as many lie between the first and last time. */
+/** After pairs of bins are joined, at least half as many remain between the first and last time. */
 const MAX_TIME_BINS = 96;
 
 /**

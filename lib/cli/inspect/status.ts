@@ -1,6 +1,6 @@
 /**
- * The progress of runs and outputs, for people and for scripts that wait for them. Nothing is written or
- * locked.
+ * Reports the progress of runs and outputs to people, and to scripts that wait for them, without writing or
+ * locking anything.
  *
  * @module
  */
@@ -46,7 +46,7 @@ function statusReport(
   return { kind, path, state, progress, facts: [first, ...facts] };
 }
 
-/** Up to this many reports are shown with all facts, more in one line each. */
+/** Up to this many reports are shown with all facts; more take one line each. */
 const SHOWN_WHOLE = 5;
 const SHOWN_LINES = 40;
 const MAX_PATH = 60;
@@ -59,8 +59,8 @@ const BESIDE = ".manifest.json";
 const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
 
 /**
- * The progress of everything at the paths: runs, output folders, output files, or folders that contain
- * several of these.
+ * Reports the progress of everything at the paths: runs, output folders, output files, or folders that
+ * contain several of these.
  *
  * @returns Reports in this order. An output that cannot be read counts as broken.
  * @throws {UserError} If a path is something else.
@@ -82,7 +82,6 @@ export function exitCodeOf(reports: readonly StatusReport[]): number {
   return reports.every(({ state }) => state === "done") ? 0 : 3;
 }
 
-/** All facts of a few reports; one line each if there are more, up to a limit. */
 export function describeStatus(reports: readonly StatusReport[]): string {
   if (reports.length <= SHOWN_WHOLE) return describeReports(reports);
   const sorted = reports.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
@@ -102,7 +101,7 @@ export function statusAsJson(reports: readonly StatusReport[]): Json {
   return { stage: "status", state, exit_code: exitCodeOf(reports), reports: reports.map(reportAsJson) };
 }
 
-/** The status of a path, and of what it contains down to some levels. */
+/** The status of a path and of its contents, `levels` deep. */
 function statusesAt(path: string, nowMs: number, levels: number): StatusReport[] {
   try {
     const own = readStatus(path, nowMs);
@@ -384,7 +383,7 @@ function stateOfAll(parts: readonly Part[], manifests: readonly Manifest[]): Pro
   return { state: "stopped", why: stopped ? named(stopped) : "the missing tasks have not begun" };
 }
 
-/** Rows written so far by subfolder, such as `train`, or `all`. */
+/** The rows written so far, keyed by subfolder, such as `train`, or `all`. */
 function rowsOf(manifests: readonly Manifest[]): Record<string, number> {
   const rows: Record<string, number> = {};
   for (const { path, counts } of manifests.flatMap(({ outputs }) => outputs)) {
@@ -501,7 +500,7 @@ function configOf({ options }: Manifest): RunConfig {
   }
 }
 
-/** The state of a checkpoint, without reading its tensors. */
+/** Reads the state of a checkpoint, but not its tensors. */
 function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpoint"] {
   const state = readState(directory);
   const { model, optimizer, trainingData } = state.files;
@@ -514,7 +513,7 @@ function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpo
   return { state, savedMs: changedMsOf(join(directory, STATE_FILE)) };
 }
 
-/** The median tokens per second of the latest lines; null without lines. */
+/** The median tokens per second over the latest lines; null if there are none. */
 function speedOf(records: readonly MetricsRecord[]): number | null {
   const speeds = records.slice(-SPEED_RECORDS).map((record) => record["train/tokens_per_second"])
     .filter((speed) => typeof speed === "number").sort((a, b) => a - b);

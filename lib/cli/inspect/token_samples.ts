@@ -20,7 +20,7 @@ export interface TokenSample {
 const MAX_TOKENS = 69;
 const US_PER_S = 1e6;
 
-/** A measurement as a line of text. @param timeUs Null for none. @param rttMs Below 0 for no reply. */
+/** Formats a measurement as a line. @param timeUs Null for none. @param rttMs Below 0 for no reply. */
 export function describeMeasurement(timeUs: number | null, src: string, dst: string, rttMs: number): string {
   const result = rttMs < 0 ? "no reply" : `${Number(rttMs.toPrecision(6))} ms`;
   const time = timeUs === null ? "no time" : isoTime(timeUs / US_PER_S);

@@ -177,7 +177,7 @@ Deno.test("an answer of more than 67.1 MB is rejected", async () => {
   const error = await assertRejects(() => client.json("/"), UserError);
   assertEquals(
     error.message,
-    "Cannot read an answer: it has more than 67.1 MB; ask for less, or for a shorter time",
+    "Cannot read an answer: it has more than 67.1 MB; request less, or a shorter time span",
   );
 });
 

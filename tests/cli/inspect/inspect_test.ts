@@ -393,9 +393,9 @@ Deno.test("inspect() reports unknown files as a one-line error", () =>
     const path = join(folder, "x");
     const cases: [string, string][] = [
       ["", "it is empty"],
-      ["hello", "of an unknown kind"],
-      ['{"a": 1}', "of an unknown kind"],
-      ["[1, 2]", "of an unknown kind"],
+      ["hello", "its format is unknown"],
+      ['{"a": 1}', "its format is unknown"],
+      ["[1, 2]", "its format is unknown"],
       ['{"a": ', "not JSON"],
       ["PAR1 and no more", "PAR1"],
       ['[{"type":"ping","msm_id":1,"prb_id":2}]', "deno task import"],
@@ -408,7 +408,7 @@ Deno.test("inspect() reports unknown files as a one-line error", () =>
       if (message !== "PAR1") assertStringIncludes(error.message, message);
     }
     Deno.writeTextFileSync(path, "hello");
-    await assertRejects(() => look(folder), UserError, "none of its 1 files is of a known kind");
+    await assertRejects(() => look(folder), UserError, "none of its 1 files has a known format");
     await assertRejects(() => look(join(folder, "none")), UserError, "no such file");
     Deno.removeSync(path);
     await assertRejects(() => look(folder), UserError, "check the path");
