@@ -20,7 +20,7 @@ export const adaptCommand = command({
     }),
     input: option.paths(
       uses.inputs,
-      "measurements of any format that import reads (required without --follow)",
+      "measurements in any format that import reads (required without --follow)",
     ),
     ...readingOptions,
     names,
@@ -29,27 +29,27 @@ export const adaptCommand = command({
       value: "A,B,…",
     }),
     steps: option.integer(
-      "steps; each uses some 672 of the measurements in turn, or all if there are fewer",
+      "number of steps; each uses about 672 of the measurements in turn, or all if there are fewer",
       { default: ADAPT_DEFAULTS.steps, min: 1, max: 10_000 },
     ),
-    learningRate: option.number("learning rate at the start", {
+    learningRate: option.number("initial learning rate", {
       default: ADAPT_DEFAULTS.learningRate,
       min: 1e-6,
       max: 10,
     }),
-    maxDrift: option.number("largest distance that the embedding of a known address may move", {
+    maxDrift: option.number("maximum distance that the embedding of a known address may move", {
       default: ADAPT_DEFAULTS.maxDrift,
       min: 0,
       max: 1e6,
     }),
-    maxMeasurements: option.integer("fit at most this many measurements, the newest", {
+    maxMeasurements: option.integer("fit at most this many of the newest measurements", {
       default: 10_000,
       min: 1,
       max: 1_000_000,
     }),
     geo: {
       ...geoOfModel,
-      help: `${geoOfModel.help}; requires --merge, since the checkpoint has to contain it`,
+      help: `${geoOfModel.help}; requires --merge, because changed embeddings alone do not contain places`,
     },
     merge: option.switch(
       "write a whole checkpoint, which does not need its base, instead of the changed embeddings",
@@ -61,11 +61,14 @@ export const adaptCommand = command({
       default: 100,
       min: 1,
     }),
-    everySeconds: option.number("with --follow: or this many seconds after the first new one", {
-      default: 10,
-      min: 0.1,
-      max: 86_400,
-    }),
+    everySeconds: option.number(
+      "with --follow: publish this many seconds after the first new measurement, if earlier",
+      {
+        default: 10,
+        min: 0.1,
+        max: 86_400,
+      },
+    ),
     engine,
     verify,
     overwrite: overwriteFolder,

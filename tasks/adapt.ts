@@ -42,7 +42,7 @@ import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
 
-/** The most addresses named in a log line. */
+/** The most addresses to name in a log line. */
 const MAX_NAMED = 3;
 /** Approximate speed of a fit step on two cores. */
 const MEASUREMENTS_PER_SECOND = 900;
@@ -126,7 +126,7 @@ async function make(
   });
   logLeftOut(leftOut, stage.log);
   if (numRead > measurements.length) {
-    stage.log(`using the newest ${measurements.length} of ${numRead} measurements: --max-measurements`);
+    stage.log(`using the newest ${measurements.length} of ${numRead} measurements (--max-measurements)`);
   }
   noteEstimate(measurements.length, fit.steps ?? ADAPT_DEFAULTS.steps, stage.log);
   using gpu = await Gpu.open();
@@ -337,7 +337,7 @@ function describeCounts(
   return `${addresses} addresses fitted to ${measurements} measurements, ${rows} embeddings differ from the base${loss}`;
 }
 
-/** Logs which addresses could not be fitted, or that there were none to fit. */
+/** Logs which addresses could not be fitted, or that there was none to fit. */
 export function noteAdaptation(
   { addresses, withoutRow, numFailed }: Adaptation,
   log: (line: string) => void,

@@ -1,5 +1,5 @@
 /**
- * A chain of stages that one command runs and, if repeated, continues. Each stage manages its own folder; a
+ * A chain of stages, which one command runs and, if repeated, continues. Each stage manages its own folder; a
  * file stores the chain's options and choices.
  *
  * @module
@@ -100,7 +100,7 @@ function saveChain<Options>(folder: ChainFolder, state: ChainState<Options>): vo
   writeJsonAtomic(statePath(folder), state);
 }
 
-/** Records that the chain is done. From then on other options are refused. */
+/** Records that the chain is done. From then on other options are rejected. */
 export function finishChain<Options>(folder: ChainFolder, state: ChainState<Options>): void {
   delete state.replaces;
   state.isDone = true;

@@ -6,7 +6,7 @@ import { DEMO_FILES } from "./demo.command.ts";
 
 export const compileCommand = command({
   name: "compile",
-  summary: "make one executable file of the program",
+  summary: "make the program a single executable file",
   details: "It contains the program, its packages and Deno, and runs without any of them installed.",
   reads: "this checkout",
   writes: "the program as one executable file",
@@ -20,7 +20,7 @@ export const compileCommand = command({
       { default: "auto" },
     ),
     dawn: option.switch(
-      "add Dawn for --engine dawn, 7 MB, which setup.sh --dawn installs; the file is a launcher",
+      "add Dawn (7 MB) for --engine dawn, which setup.sh --dawn installs; the file is a launcher",
     ),
     overwrite: option.switch(
       "replace an output file that this stage made from other code or in another form",

@@ -1,8 +1,4 @@
-/**
- * `compile`: the program as a single executable file.
- *
- * @module
- */
+/** `compile`: makes the program a single executable file. @module */
 import { join } from "@std/path";
 import { formatBytes } from "../lib/base/text.ts";
 import { defineStage, serveStage, snakeKeys, type StageContext } from "../lib/cli/stage.ts";

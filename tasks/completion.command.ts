@@ -5,7 +5,7 @@ export const SHELLS: readonly Shell[] = ["bash", "zsh", "fish"];
 
 export const completionCommand = command({
   name: "completion",
-  summary: "print a script with which a shell completes this command line",
+  summary: "print a script that completes this command line in a shell",
   details:
     "It completes stages, options, their choices and paths after `ping-llm`. Install it with one of:\n" +
     "  ping-llm completion bash > ~/.local/share/bash-completion/completions/ping-llm\n" +

@@ -1,8 +1,4 @@
-/**
- * `completion`: a script with which a shell completes the program's command line.
- *
- * @module
- */
+/** `completion`: prints a script that completes the program's command line in a shell. @module */
 import { UsageError } from "../lib/base/errors.ts";
 import { completionScript } from "../lib/cli/completion/completion.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";

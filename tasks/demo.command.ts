@@ -15,37 +15,39 @@ export const DEMO_CAMPAIGN = {
   ],
 };
 export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
-/** The most training steps by kind of data: about what two cores manage in the default time. */
+/** The most training steps by source of data: about as many as two cores manage in the default time. */
 export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };
 
 export const demoCommand = command({
   name: "demo",
-  summary: "run the whole chain, small, end to end",
+  summary: "run the whole chain end to end, on a small scale",
   details:
-    "Learns a real campaign of RIPE Atlas (96 probes, 151 servers, May 2019), or --input, --fetch, or a synthetic " +
+    "Learns from a real RIPE Atlas campaign (96 probes, 151 servers, May 2019), or from --input, --fetch or a synthetic " +
     "Internet.",
   reads: "nothing, or `--input`, or RIPE Atlas (`--fetch`)",
-  writes: "all of the above, small, and a report",
+  writes: "all of the above, on a small scale, and a report",
   example: "--input results/*.json.gz --output runs/mine",
   main: ["output", "input", "fetch", "minutes", "overwrite"],
   options: {
-    output: option.path(uses.outputFolder, "folder of everything it writes", { default: "runs/demo" }),
+    output: option.path(uses.outputFolder, "folder for everything it writes", { default: "runs/demo" }),
     input: option.paths(
       uses.inputs,
-      "measurements of any format that import reads, to learn instead of the real campaign",
+      "measurements in any format that import reads, to learn from instead of the real campaign",
     ),
-    fetch: option.text(`fetch RIPE Atlas results and learn these: ${MEASUREMENTS}`, { value: "ID,ID-ID" }),
+    fetch: option.text(`fetch RIPE Atlas results and learn from them: ${MEASUREMENTS}`, {
+      value: "ID,ID-ID",
+    }),
     start: option.text(`with --fetch: first time, ${SPAN_TIME}`, { value: "TIME" }),
     stop: option.text("with --fetch: end time (exclusive), in the same form", { value: "TIME" }),
     url: atlasApi.url,
     keyFile: atlasApi.keyFile,
-    synthetic: option.switch("learn a synthetic Internet, whose truth is known"),
+    synthetic: option.switch("learn from a synthetic Internet whose truth is known"),
     steps: option.integer(
-      `largest number of training steps (default: ${DEMO_STEPS.campaign}, with --synthetic ${DEMO_STEPS.synth}, with ` +
+      `maximum number of training steps (default: ${DEMO_STEPS.campaign}, with --synthetic ${DEMO_STEPS.synth}, with ` +
         "--input enough for its epochs)",
       { min: 1, max: DEMO_STEPS.most },
     ),
-    minutes: option.number("longest training time, in minutes", { default: 3, min: 0.05, max: 100_000 }),
+    minutes: option.number("maximum training time, in minutes", { default: 3, min: 0.05, max: 100_000 }),
     geo: option.paths(
       uses.inputs,
       "files with the places of addresses, as for train; the campaign and --fetch have their own places",

@@ -1,6 +1,6 @@
 /**
- * `demo`: the whole chain on a small scale: measurements -> shard -> probe-rows -> train -> eval -> query.
- * Each step runs the stage of that name as a user would.
+ * `demo`: runs the chain on a small scale: measurements -> shard -> probe-rows -> train -> eval -> query. Each
+ * step runs the stage of that name as a user would.
  *
  * @module
  */
@@ -45,7 +45,7 @@ export const demoStage = defineStage(demoCommand, async (options, context) => {
   const [first, second] = Object.entries(chosen).filter(([, isChosen]) => isChosen).map(([name]) => name);
   if (second !== undefined) throw new UsageError(`Cannot use --${first} with --${second}: leave one out`);
   if (options.fetch !== undefined && (options.start === undefined || options.stop === undefined)) {
-    throw new UsageError("Cannot use --fetch: expected --start and --stop with it; add them");
+    throw new UsageError("Cannot use --fetch: --start or --stop is missing; add both");
   }
   const inputs = listMeasurementFiles(options.input, { log: context.log });
   refuseOverlap(output, inputs);
@@ -127,7 +127,7 @@ export const demoStage = defineStage(demoCommand, async (options, context) => {
 
 type DemoOptions = OptionsOf<typeof demoCommand>;
 
-/** The Parquet files to learn from: the campaign, synthetic, imported or given. */
+/** Makes or chooses the Parquet files to learn from: the campaign, synthetic, imported or given. */
 async function makeMeasurements(
   options: DemoOptions,
   { inputs, replacing, context }: { inputs: string[]; replacing: string[]; context: StageContext },
@@ -151,7 +151,7 @@ function pathOf(name: string): string {
   const url = new URL(`../${name}`, import.meta.url);
   if (url.protocol === "file:") return fromFileUrl(url);
   throw new UsageError(
-    "Cannot run the demo on its campaign: the published package does not have it, expected a checkout or the " +
+    "Cannot run the demo on its campaign: the published package does not contain it, expected a checkout or the " +
       "executable; use --synthetic, --fetch or --input",
   );
 }
@@ -170,7 +170,7 @@ async function fetchResults(
   return join(folder, "results");
 }
 
-/** The pair with the most replies in the held-out measurements; each loss cancels nine replies. */
+/** Finds the pair with the most replies in the held-out measurements; each loss cancels nine replies. */
 async function pairOf(rowsDir: string): Promise<{ src: string; dst: string }> {
   using heldOut = await openProbeRows(rowsDir, "test");
   const pairs = new Map<string, { src: string; dst: string; weight: number }>();

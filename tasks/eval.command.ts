@@ -6,10 +6,10 @@ import { configOptions, engine, noPool, outputFolder, overwriteFolder, verify } 
 
 export const evalCommand = command({
   name: "eval",
-  summary: "measure how well a model predicts held-out measurements, compared with simple methods",
+  summary: "measure how well a model predicts held-out measurements, compared with baselines",
   reads: "a checkpoint, probe rows; or measurements Parquet (`--all-splits`)",
   writes:
-    "`report.json` and `report.html`: how well held-out measurements are predicted, compared with simple methods",
+    "`report.json` and `report.html`: how well held-out measurements are predicted, compared with baselines",
   example: "--checkpoint runs/first --data data/rows --output runs/first/eval",
   main: ["checkpoint", "data", "output", "allSplits", "geo"],
   options: {
@@ -27,23 +27,29 @@ export const evalCommand = command({
     split: option.choice(["test", "val"], "which split to predict", { default: "test" }),
     history: option.choice<HistoryMode | "default">(
       ["default", "all", "train"],
-      "earlier measurements that are available as context: all, or only those of the training " +
+      "earlier measurements that are available as context: all, or only those in the training data " +
         "(default: train if split by pair, destination, node)",
       { default: "default" },
     ),
-    maxMeasurements: option.integer("measurements to predict, drawn at random", { default: 2000, min: 1 }),
-    contexts: option.text("numbers of context measurements", { default: "0,1,2,5,10,20", value: "N,N,…" }),
+    maxMeasurements: option.integer("number of measurements to predict, drawn at random", {
+      default: 2000,
+      min: 1,
+    }),
+    contexts: option.text("numbers of context measurements to predict with", {
+      default: "0,1,2,5,10,20",
+      value: "N,N,…",
+    }),
     everyContext: option.switch(
-      "predict each measurement with every one of these numbers instead of with one of them in rotation",
+      "predict each measurement with every one of these numbers, instead of one of them in rotation",
     ),
     adapt: option.text(
       "if addresses were held out (destination, node, probe): also adapt the model to K measurements " +
-        "of each new\naddress and predict others; or none (default: none; with --all-splits 0,2,8,24)",
+        "of each new\naddress and predict its others; or none (default: none; with --all-splits 0,2,8,24)",
       { value: "K,K,…" },
     ),
     noPool,
     baselines: option.text(
-      "methods to compare with: all, none, or names such as `pair last seen,Vivaldi`",
+      "baselines to compare with: all, none, or names such as `pair last seen,Vivaldi`",
       { default: "all", value: "NAMES" },
     ),
     allSplits: option.paths(
@@ -60,7 +66,7 @@ export const evalCommand = command({
     }),
     geo: option.paths(
       uses.inputs,
-      "files with the places of addresses: for the model that --all-splits trains, otherwise for the methods that use " +
+      "files with the places of addresses: for the model that --all-splits trains, otherwise for the baselines that use " +
         "places (default: the checkpoint's places); later files override earlier ones",
     ),
     set: configOptions.set,

@@ -1,6 +1,6 @@
 /**
- * `eval`: how well a model predicts held-out measurements, compared with baselines. `--all-splits` does this
- * for several splits.
+ * `eval`: measures how well a model predicts held-out measurements, compared with baselines. `--all-splits`
+ * does this for several splits.
  *
  * @module
  */
@@ -118,7 +118,7 @@ function required(value: string | undefined, option: string): string {
 
 type EvalOptions = OptionsOf<typeof evalCommand>;
 
-/** Refuses options that exclude others. @param context What they cannot be combined with. */
+/** Rejects options that exclude others. @param context What they cannot be combined with. */
 function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)[], context: string): void {
   const isGiven = (name: keyof EvalOptions) =>
     JSON.stringify(options[name]) !== JSON.stringify(evalCommand.options[name].default);
@@ -142,7 +142,7 @@ function evaluationOf(
   return [...args, ...(everyContext ? ["--every-context"] : []), ...(noPool ? ["--no-pool"] : [])];
 }
 
-/** Ascending distinct numbers. @throws {UsageError} If the text is not a list of counts. */
+/** Parses counts. @returns Ascending distinct numbers. @throws {UsageError} If the text is malformed. */
 function countsOf(option: string, text: string): number[] {
   const counts = text.split(",").map((part) => /^\s*\d+\s*$/.test(part) ? Number(part) : NaN);
   if (counts.every((count) => count <= MAX_COUNT)) return [...new Set(counts)].sort((a, b) => a - b);
@@ -161,7 +161,7 @@ function baselinesOf(text: string): string[] {
   throw new UsageError(`Cannot use --baselines ${text}: ${unknown} is unknown${didYouMean(unknown, known)}`);
 }
 
-/** @throws {UsageError} If a method that needs places was named, and nothing has places. */
+/** @throws {UsageError} If a baseline that needs places was named, and nothing has places. */
 function requirePlaces({ baselines, geo }: EvalOptions, { model }: Pick<RunConfig, "model">): void {
   const named = PLACE_BASELINES.find((name) => baselinesOf(baselines).includes(name));
   if (baselines === "all" || named === undefined || geo.length > 0 || model.places) return;
@@ -201,7 +201,7 @@ interface Chain {
 
 /**
  * `--all-splits`: makes nested splits, trains one model, evaluates it on each split and writes a summary
- * page, or does what remains of this. Each step runs a stage as a user would.
+ * page, or completes an earlier run. Each step runs a stage as a user would.
  */
 async function evaluateAllSplits(options: EvalOptions, context: StageContext): Promise<StageResult> {
   const { allSplits, output, maxTime, adapt } = options;
@@ -347,14 +347,14 @@ async function trainModel(chain: Chain, made: readonly MadeSplit[]): Promise<str
   return run;
 }
 
-/** Refuses a model whose training data may contain held-out measurements. */
+/** Rejects a model whose training data may contain held-out measurements. */
 async function requireTrainedOn(rows: string, checkpoint: string): Promise<void> {
   const found = readState(checkpoint).dataFingerprint;
   const wanted = await dataFingerprint(rows);
   if (found === wanted) return;
   throw new UserError(
-    `Cannot evaluate ${checkpoint} on these splits: it was trained on data with fingerprint ${found}, that of ` +
-      `${rows} is ${wanted}; leave out --checkpoint, or train a model on ${rows}`,
+    `Cannot evaluate ${checkpoint} on these splits: it was trained on data with fingerprint ${found}, but ` +
+      `${rows} has ${wanted}; leave out --checkpoint, or train a model on ${rows}`,
   );
 }
 

@@ -14,7 +14,7 @@ import {
 
 export const exportCommand = command({
   name: "export",
-  summary: "write a site with the model in it, for any web server",
+  summary: "write a site that contains the model, for any web server",
   reads: "a checkpoint",
   writes: "a site for any web server, whose model runs in the reader's browser, or an npm package of it",
   example: "--checkpoint runs/demo/train --output site",
@@ -28,12 +28,12 @@ export const exportCommand = command({
     output: outputFolder,
     form: option.choice(
       ["site", "npm"],
-      "a site, or a package for npm with the model in it, for programs in browsers, Deno and Node",
+      "a site, or an npm package that contains the model, for programs in browsers, Deno and Node",
       { default: "site" },
     ),
     dtype: option.choice<Site["dtype"]>(
       ["f32", "f16"],
-      "storage format of parameters: f16 has half the size and is less precise",
+      "storage format of parameters: f16 halves the size and is less precise",
       { default: "f32" },
     ),
     calibration,

@@ -1,5 +1,5 @@
 /**
- * `export`: a folder with the page and the model, which any web server can host; the model runs in the
+ * `export`: writes a folder with the page and the model, which any web server can host; the model runs in the
  * reader's browser.
  *
  * @module
@@ -27,7 +27,7 @@ export const exportStage = defineStage(
     const bundled = await readPage("export");
     refuseOverlap(output, [checkpointDirectory(path)]);
     const described = await readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
-    if (described.checkpoint.config.model.places) stage.log("fitting where addresses are into 4 MiB");
+    if (described.checkpoint.config.model.places) stage.log("fitting the places of addresses into 4 MiB");
     const checkpoint = siteCheckpoint(described.checkpoint);
     const info = { ...described.info, config: { ...checkpoint.config } };
     const content: SiteContent = {

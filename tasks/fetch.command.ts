@@ -11,12 +11,12 @@ export const PROMETHEUS_KEY = "PROMETHEUS_TOKEN";
 
 function apiOptions(api: string, variable: string) {
   return {
-    url: option.text("the host of the API, the only one that is contacted", { default: api, value: "URL" }),
+    url: option.text("URL of the API; no other host is contacted", { default: api, value: "URL" }),
     keyFile: option.path(
       uses.input,
       `file with a key for the API (default: the variable ${variable}, or no key)`,
     ),
-    timeout: option.text("longest silence of the server, such as 90s, before the request is repeated", {
+    timeout: option.text("repeat a request if the server is silent for this long, such as 90s", {
       default: "60s",
       value: "TIME",
     }),
@@ -35,18 +35,18 @@ const spanOptions = {
     },
   ),
 };
-const window = option.text("time span of a file and of a request, such as 1d, 6h", {
+const window = option.text("time span of each request and its file, such as 1d or 6h", {
   default: "1d",
   value: "TIME",
 });
 
 export const fetchAtlasCommand = command({
   name: "fetch atlas",
-  summary: "fetch ping results of RIPE Atlas, and where its probes and anchors are",
+  summary: "fetch ping results from RIPE Atlas, and the places of its probes and anchors",
   details: [
     "Each --window of time becomes a file. Run the same command again to continue, or, without --stop, to fetch what has",
     "been measured since; files that were fetched an hour or more after their end are not fetched again.",
-  ].join("\n"),
+  ].join(" "),
   example:
     "--measurement 1001,1009-1020 --probes 6001-6050 --start 2025-06-01 --stop 2025-06-08 --output data/atlas",
   main: ["measurement", "probes", "start", "stop", "output"],
@@ -65,20 +65,20 @@ export const fetchAtlasCommand = command({
 
 export const fetchGlobalpingCommand = command({
   name: "fetch globalping",
-  summary: "fetch ping measurements of Globalping, or have targets measured",
+  summary: "fetch ping measurements from Globalping, or have targets measured",
   details: [
     "Globalping does not publish the addresses of its probes: import needs --source network. Each probe of a new",
     "measurement counts against the hourly limit. Run the same command again to continue.",
-  ].join("\n"),
+  ].join(" "),
   example: "--target example.com --from Germany France+AWS --limit 20 --output data/globalping",
   options: {
     id: option.texts("ids of measurements", { value: "ID" }),
     target: option.texts("hosts or addresses to ping now", { value: "HOST" }),
-    from: option.texts("countries, cities, networks, tags of probes, joined by + (default: anywhere)", {
+    from: option.texts("countries, cities, networks or tags of probes, combined with + (default: anywhere)", {
       value: "PLACE",
     }),
-    limit: option.integer("probes for each target", { default: 1, min: 1, max: 500 }),
-    packets: option.integer("packets of each probe", { default: 3, min: 1, max: 16 }),
+    limit: option.integer("probes per target", { default: 1, min: 1, max: 500 }),
+    packets: option.integer("packets per probe", { default: 3, min: 1, max: 16 }),
     ipVersion: option.choice(["auto", "4", "6"], "IP version for targets that are names", {
       default: "auto",
     }),
@@ -92,12 +92,12 @@ export const fetchGlobalpingCommand = command({
 
 export const fetchPrometheusCommand = command({
   name: "fetch prometheus",
-  summary: "fetch ping measurements of blackbox exporter and the like from Prometheus",
+  summary: "fetch ping measurements of blackbox exporter and similar programs from Prometheus",
   details: [
     "Each --window of time, of at most 11,000 steps, becomes a file. Run the same command again to continue, or, without",
     "--stop, to fetch what has been measured since; files that were fetched five minutes or more after their end are not",
     "fetched again. A failed probe has an RTT of 0: include probe_success in the query to recognise failures.",
-  ].join("\n"),
+  ].join(" "),
   example:
     `--query '{__name__=~"probe_success|probe_icmp_duration_seconds"}' --start 2025-06-01 --step 15s --output data/prometheus`,
   options: {

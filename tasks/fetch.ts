@@ -1,7 +1,7 @@
 /**
- * `fetch atlas`: ping results of RIPE Atlas and the places of its probes. `fetch globalping`: ping
- * measurements of Globalping, created or read by their ids, and the places of their probes. `fetch
- * prometheus`: values of a query.
+ * `fetch atlas`: fetches ping results from RIPE Atlas, and the places of its probes. `fetch globalping`:
+ * creates or reads ping measurements of Globalping, with the places of their probes. `fetch prometheus`:
+ * fetches the values of a query.
  *
  * For RIPE Atlas and Prometheus each time window becomes a file. The manifest lists the complete files, so a
  * run that was stopped or killed continues where it was, and a later run without `--stop` fetches newer
@@ -130,11 +130,11 @@ async function fetchSpan<W extends FileWindow>(
 ) {
   const startMs = performance.now();
   const ownNowS = Math.floor(Date.now() / 1000);
-  windowsUntil(ownNowS); // refuses too many
+  windowsUntil(ownNowS); // rejects too many
   using output = Output.openFolder(folder, { stage, inputs: [], options: { ...asked, url }, overwrite });
   const fetchedS = new Map(output.manifest.outputs.map(({ path, counts }) => [path, counts?.[FETCHED_S]]));
   const isFetched = ({ name, stopS }: W) => (fetchedS.get(name) ?? -Infinity) >= stopS + settleS;
-  // Now is the server's time, which is requested unless everything has been fetched.
+  // The current time is the server's, which is requested unless everything has been fetched.
   const isOver = ownNowS >= stopS && windowsUntil(ownNowS).every(isFetched);
   const windows = windowsUntil(isOver ? ownNowS : await client.nowS());
   const missing = windows.filter((window) => !isFetched(window));
@@ -177,7 +177,7 @@ function describeSpan(
   found: string,
 ): string {
   const done = doneAlready
-    ? `${folder} has everything already`
+    ? `${folder} is already complete`
     : `Fetched ${fetchedWindows} of ${windows} windows to ${folder}`;
   return `${done}: ${found}\n  next  deno task import --input ${input} --output ${parquetBeside(folder)}`;
 }
@@ -233,7 +233,7 @@ export const fetchGlobalpingStage = defineStage(
     const { from: locations, limit, packets, ipVersion } = options;
     if (ids.length === 0 && targets.length === 0) {
       throw new UsageError(
-        "Cannot run: found neither --id nor --target, expected what to fetch or to measure; add one",
+        "Cannot run: --id ID or --target HOST is missing; add one",
       );
     }
     const wrong = ids.find((id) => !isId(id));
@@ -308,7 +308,7 @@ export const fetchGlobalpingStage = defineStage(
     };
     const text = [
       `${
-        isDone ? `${folder} has everything already` : `Fetched ${json.measurements} measurements to ${folder}`
+        isDone ? `${folder} is already complete` : `Fetched ${json.measurements} measurements to ${folder}`
       }: ` +
       `${formatCount(results)} results of ${formatCount(json.networks)} networks and cities`,
       `  next  deno task import --source network --input ${input} --output ${parquetBeside(folder)}`,

@@ -5,9 +5,9 @@ import { maxRejectRatio, memoryLimitGb, overwriteFile, readingOptions } from "./
 
 export const importCommand = command({
   name: "import",
-  summary: "turn measurements of any format into measurements Parquet",
+  summary: "convert measurements in any format to measurements Parquet",
   reads:
-    "measurements of any format of the table above, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
+    "measurements in any supported format, also as .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
   writes: "measurements Parquet; names of addresses for `--names`",
   example: "--input results/ --output pings.parquet",
   main: ["input", "output", "columns", "src", "noReply"],
@@ -15,8 +15,8 @@ export const importCommand = command({
     input: option.paths(uses.inputs, "files, folders, globs, or - for standard input", { required: true }),
     output: option.path(
       uses.outputFile(".rejects.jsonl", ".names.csv"),
-      "the Parquet file to write; an interrupted import starts again from the beginning. Names of addresses, for --names " +
-        "of other stages, are written beside it: F.names.csv",
+      "the Parquet file to write; an interrupted import starts over. Names of addresses, for --names of other stages, are " +
+        "written beside it: F.names.csv",
       { value: "F.parquet", required: true },
     ),
     ...readingOptions,

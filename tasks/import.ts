@@ -1,8 +1,4 @@
-/**
- * `import`: measurements of any format to a measurements Parquet file.
- *
- * @module
- */
+/** `import`: converts measurements in any format to a measurements Parquet file. @module */
 import { defineStage, serveStage, snakeKeys, type StageResult } from "../lib/cli/stage.ts";
 import {
   importMeasurements,

@@ -17,14 +17,14 @@ export const inspectCommand = command({
       min: 0,
       max: 1000,
     }),
-    sequenceLength: option.integer("length of the sequences for the trial packing of probe rows, in tokens", {
+    sequenceLength: option.integer("sequence length for the trial packing of probe rows, in tokens", {
       default: 1024,
       min: 64,
       max: 0xffff,
     }),
     vocab: option.choice(
       ["v1", "v2"],
-      "vocabulary of the token samples of measurements; probe rows have v2",
+      "vocabulary for token samples of measurements; probe rows use v2",
       { default: "v2" },
     ),
     plot: option.path(uses.outputFile(), "draw histograms of measurements or probe rows to this file", {

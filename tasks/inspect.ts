@@ -1,8 +1,4 @@
-/**
- * `inspect`: a summary of any file or folder of the chain.
- *
- * @module
- */
+/** `inspect`: summarises any file or folder of the chain. @module */
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { inspect } from "../lib/cli/inspect/inspect.ts";

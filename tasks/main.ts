@@ -21,7 +21,7 @@ function help(): string {
     ...listOf(STAGES, helpWidth()),
     "",
     "Start with: ping-llm demo",
-    "STAGE --help has an example and the main options of a stage, with --all all of them.",
+    "STAGE --help shows an example and the main options of a stage; with --all, all of them.",
     "--version prints the version, the commit and the engines; --licenses, the licences of all packages.",
   ].join("\n");
 }
@@ -30,7 +30,7 @@ function help(): string {
  * Starts the stage that the arguments name.
  *
  * @param commit The commit that an executable was compiled from.
- * @returns The text that the arguments ask for, such as help, instead of a stage.
+ * @returns The text that the arguments request instead of a stage, such as help.
  * @throws {UsageError} If the arguments are wrong.
  */
 async function start(

@@ -37,7 +37,7 @@ export function ownOutput(name: OwnOutput, overwrite: boolean): OutputFileOption
   return { stage: name.replace(/ --.*/, ""), own: OWN[name], overwrite };
 }
 
-/** Opens the file of an option, if given, before its work. @throws {UserError} If that fails. */
+/** Opens the file of an option, if given, before the work begins. @throws {UserError} If that fails. */
 export function openOwn(
   name: OwnOutput,
   path: string | undefined,

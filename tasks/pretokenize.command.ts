@@ -21,18 +21,21 @@ export const pretokenizeCommand = command({
   options: {
     input: option.paths(
       uses.inputs,
-      "probe rows for v2, measurements Parquet for v1: files, globs or folders; train, val, test are kept",
+      "probe rows for v2, measurements Parquet for v1: files, globs or folders; train, val and test stay separate",
       { required: true },
     ),
     output: outputFolder,
     vocab: option.choice(["v1", "v2"], "v1: a sequence is a measurement; v2: a context of probe rows", {
       default: "v2",
     }),
-    sequenceLength: option.integer("v2: T, inputs of a sequence; a context has up to T + 1 tokens", {
-      default: 1024,
-      min: 47 satisfies typeof MAX_MEASUREMENT_TOKENS,
-      max: 0xffff,
-    }),
+    sequenceLength: option.integer(
+      "v2: T, the number of inputs in a sequence; a context has up to T + 1 tokens",
+      {
+        default: 1024,
+        min: 47 satisfies typeof MAX_MEASUREMENT_TOKENS,
+        max: 0xffff,
+      },
+    ),
     epoch: option.integer("v2: epoch of the loader's contexts", { default: 0, min: 0, max: 2 ** 32 - 1 }),
     onCorrupt: { ...onCorrupt, help: `v2: ${onCorrupt.help}` },
     rttEncoding: option.choice<RttEncodingName>(
@@ -50,15 +53,15 @@ export const pretokenizeCommand = command({
       max: 1e9,
     }),
     maxRejectRatio: { ...maxRejectRatio, help: `v1: ${maxRejectRatio.help}` },
-    sequencesPerFile: option.integer("sequences of an output file; a rerun keeps finished files", {
+    sequencesPerFile: option.integer("sequences per output file; a rerun keeps finished files", {
       default: 200_000,
       min: 1,
     }),
     verify,
     overwrite: overwriteFolder,
-    // A row group of tokens, and a batch of rows and addresses: 0.36 GB with 100 M rows, so even the smallest
-    // limit is kept.
-    memoryLimitGb: option.number(`${memoryLimitGb.help}; about 0.4 are used whatever the input`, {
+    // A row group of tokens and a batch of rows and addresses take 0.36 GB with 100 M rows, which fits the
+    // smallest limit.
+    memoryLimitGb: option.number(`${memoryLimitGb.help}; about 0.4 GB are used for any input`, {
       default: 2,
       min: 0.5,
     }),

@@ -1,8 +1,4 @@
-/**
- * `pretokenize`: token sequences as Parquet, for other trainers.
- *
- * @module
- */
+/** `pretokenize`: writes token sequences as Parquet, for other trainers. @module */
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatBytes, formatCount } from "../lib/base/text.ts";
 import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
@@ -41,7 +37,7 @@ export const pretokenizeStage = defineStage(pretokenizeCommand, async (options, 
   };
 });
 
-/** Refuses files for the other vocabulary, with advice. */
+/** Rejects files for the other vocabulary, with advice. */
 function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
   const named = (extension: string) =>
     inputs.find((path) => path.endsWith(extension) && !(exists(path) && Deno.statSync(path).isDirectory));

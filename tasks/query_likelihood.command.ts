@@ -7,7 +7,7 @@ import { modelOptions, noPool, overwriteOther } from "./shared_options.ts";
 
 export const queryLikelihoodCommand = command({
   name: "query likelihood",
-  summary: "the bits of given measurements, per block and token, in every order of the fields",
+  summary: "how many bits given measurements take, per block and token, in every order of the fields",
   reads: "a checkpoint, measurements Parquet",
   writes: "bits of each row and block in every order of the fields, as JSON lines",
   example: "--checkpoint runs/demo/train --input data/synth.parquet",

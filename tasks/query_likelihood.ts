@@ -1,8 +1,4 @@
-/**
- * `query likelihood`: how probable a measurement is, in bits, or each row of files.
- *
- * @module
- */
+/** `query likelihood`: computes how many bits a measurement, or each row of files, takes. @module */
 import { UsageError } from "../lib/base/errors.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
@@ -20,7 +16,7 @@ import { askModel, givenQuestion } from "./query_questions.ts";
 import { checkInputs } from "./stage_files.ts";
 import { queryLikelihoodCommand } from "./query_likelihood.command.ts";
 
-/** Measurements computed at once; 6,144 sequences in all orders. */
+/** Measurements computed at once: 6,144 sequences in all orders. */
 const ROWS_PER_PART = 256;
 
 interface Row {

@@ -1,8 +1,4 @@
-/**
- * `query map`: the RTTs from one source to everywhere, as a picture, GeoJSON or CSV.
- *
- * @module
- */
+/** `query map`: the RTTs from one source to everywhere, as a picture, GeoJSON or CSV. @module */
 import { UsageError } from "../lib/base/errors.ts";
 import { formatMs } from "../lib/base/text.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";

@@ -7,7 +7,8 @@ import { distributionOptions, memoryLimitGb, overwriteFile } from "./shared_opti
 
 export const queryMatrixCommand = command({
   name: "query matrix",
-  summary: "the RTTs between all of some nodes, or from them to others, as a table or as a graph for Shadow",
+  summary:
+    "the RTTs between all pairs of nodes, or from nodes to destinations, as a table or a graph for Shadow",
   reads: "a checkpoint, a file of addresses or prefixes, optionally another one of destinations",
   writes: "median RTT, quantiles, loss and samples of each pair: CSV, Parquet, JSON, or GML for Shadow",
   example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
@@ -18,7 +19,7 @@ export const queryMatrixCommand = command({
     output: option.path(
       uses.outputFile(),
       "the file to write, for any number of pairs: .csv, .parquet, .json; or .gml, where the latency of a direction is half " +
-        "the median RTT, without bandwidths, which the hosts in Shadow's configuration have to set " +
+        "the median RTT, and the hosts in Shadow's configuration have to set bandwidths " +
         "(default: a table of medians)",
     ),
     overwrite: overwriteFile,

@@ -1,6 +1,6 @@
 /**
- * `query matrix`: the RTTs between all of some nodes, or from them to others, as CSV, Parquet, JSON or a
- * graph for a simulator.
+ * `query matrix`: the RTTs between all pairs of nodes, or from nodes to destinations, as CSV, Parquet, JSON
+ * or a graph for a simulator.
  *
  * @module
  */

@@ -24,7 +24,7 @@ export function addressOf(option: string, text: string): Uint8Array {
   throw new UsageError({ action: `use --${option} ${shortened(text)}`, ...addressFault(text) });
 }
 
-/** The model of `--checkpoint`, as modified by other options. */
+/** Loads the model of `--checkpoint`, as modified by other options. */
 export async function askedModel(
   { checkpoint, calibration, noPool, geo, names }: {
     checkpoint: string;
@@ -45,9 +45,9 @@ export async function askedModel(
 }
 
 /**
- * The measurements of `--context`, if any. Logs if they were sorted, or if some are after the query's time.
+ * Reads the measurements of `--context`, if any. Logs if they were sorted, or if some are after the query.
  *
- * @param options `src`: the source of measurements that do not contain theirs.
+ * @param options `src`: the source of measurements that do not name theirs.
  * @param timeS The query's time; null for any time.
  */
 export async function contextOf(
@@ -61,7 +61,7 @@ export async function contextOf(
     src: src !== undefined && parseAddress(src) ? src : undefined,
   });
   logLeftOut(leftOut, stage.log, false);
-  if (!isSorted) stage.log(`${path} is not in order of time: its measurements were sorted`);
+  if (!isSorted) stage.log(`${path} is not in order of time; its measurements were sorted`);
   if (numLater > 0) stage.log(`${numLater} measurements of ${path} are after --time and were skipped`);
   return measurements;
 }
@@ -85,7 +85,7 @@ export function openLines(
 /** Logs if only part of the context is used. */
 export function logContext(stage: StageContext, numUsed: number, context: readonly TokenMeasurement[]): void {
   if (numUsed === context.length) return;
-  stage.log(`using the newest ${numUsed} of ${context.length} context measurements: more do not fit`);
+  stage.log(`using the newest ${numUsed} of ${context.length} context measurements; more do not fit`);
 }
 
 export function writeLines(file: OutputFile | undefined, values: readonly unknown[]): void {

@@ -29,7 +29,7 @@ export const queryDestinationsCommand = command({
 
 export const queryNearestCommand = command({
   name: "query nearest",
-  summary: "the nearest of some candidates to a source, by their RTT distributions",
+  summary: "which candidates are nearest to a source, by their RTT distributions",
   reads: "a checkpoint, a source, a file of addresses or prefixes",
   writes: "the nearest of them: median RTT, probability of being the nearest, expected regret",
   example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",

@@ -1,6 +1,6 @@
 /**
- * The commands that ask a model a question. Each answers with the text of the answer; with `--json` it prints
- * what HTTP answers to the same question.
+ * The commands that ask a model a question. Each prints the answer as text, or, with `--json`, as HTTP
+ * returns it.
  *
  * @module
  */
@@ -68,7 +68,7 @@ export async function givenQuestion(
         }
       }
       if (items.length === 0) {
-        throw new UserError(`Cannot read ${path}: it contains no ${name}; expected one per line`);
+        throw new UserError(`Cannot read ${path}: it contains no ${name}, expected one per line`);
       }
       fields[name] = items;
       files.set(name, { path, lines });
@@ -101,7 +101,7 @@ export async function askModel<Q extends Question>(
   }
 }
 
-/** Names the option or the line that a faulty field came from. */
+/** Adds the option or the line that a faulty field came from to an error. */
 function namedFault(error: unknown, { fields, files }: GivenQuestion): unknown {
   if (!(error instanceof UserError) || !error.fault?.path) return error;
   const { path: [field, item, ...path], ...fault } = error.fault;

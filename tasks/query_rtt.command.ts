@@ -21,9 +21,9 @@ export const queryRttCommand = command({
     queries: option.path(
       uses.input,
       "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and " +
-        "optionally time; JSON lines may also have a context of their own, an array of {src, dst, time, rtt in " +
-        "ms or null}, none after the query's time. For a line that cannot be answered, the output has its number and " +
-        "the reason, and the exit code is 1",
+        "optionally time; JSON lines may also have their own context, an array of {src, dst, time, rtt in " +
+        "ms or null}, none after the query's time. For a line that cannot be answered, the output contains its number " +
+        "and the reason, and the exit code is 1",
     ),
     keepGoing: option.switch("exit with 0 even if lines of --queries cannot be answered"),
     output: option.path(
@@ -32,7 +32,7 @@ export const queryRttCommand = command({
     ),
     adapt: option.path(
       uses.input,
-      "measurements of any format that import reads: first fit the embeddings of the queried addresses to them; " +
+      "measurements in any format that import reads: first fit the embeddings of the queried addresses to them; " +
         "with --queries those of all addresses that were not in the training data",
     ),
     plot: option.path(uses.outputFile(), "write the density as SVG"),

@@ -30,7 +30,7 @@ import { openOwn, signed } from "./own_outputs.ts";
 import { makeOutputFile } from "./stage_files.ts";
 import { queryRttCommand } from "./query_rtt.command.ts";
 
-/** The most bad lines that are logged individually. */
+/** The most bad lines to log individually. */
 const MAX_SHOWN_LINES = 20;
 const MAX_ADAPT_MEASUREMENTS = 10_000;
 const TERMINAL_BARS = 16;
@@ -160,7 +160,7 @@ async function answerFile(
 }
 
 /**
- * The model of `--checkpoint`, fitted to the measurements of `--adapt` if given.
+ * Loads the model of `--checkpoint`, fitted to the measurements of `--adapt` if given.
  *
  * @param addresses Addresses whose rows may change (default: those that were not in the training data).
  */

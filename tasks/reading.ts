@@ -1,8 +1,4 @@
-/**
- * The options of stages that read measurements of any format, as the readers expect them.
- *
- * @module
- */
+/** Parses the options of stages that read measurements in any format. @module */
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
@@ -56,7 +52,7 @@ interface LeftOut {
 }
 
 /**
- * Logs how many rows of files were left out, if any, and a warning about their unit.
+ * Logs how many rows of files were left out, if any, and a warning about the unit of their RTTs.
  *
  * @param hasColumns Whether the command has the option `--columns`.
  */

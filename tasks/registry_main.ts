@@ -18,7 +18,7 @@ function start(): Deno.ChildProcess {
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     const text =
       "Cannot start ping-llm: it may not run Deno, expected all permissions, of which each stage gets only " +
-      "those that it needs; put -A after deno run";
+      "the ones it needs; put -A after deno run";
     return endProcess({ exitCode: 1, text });
   }
 }

@@ -38,13 +38,13 @@ export const scoreCommand = command({
       value: "F.html",
     }),
     context: option.integer(
-      "largest number of earlier measurements of the same source in the context of each row",
+      "maximum number of earlier measurements from the same source in the context of each row",
       { default: 20, min: 0, max: 1000 },
     ),
-    history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
+    history: option.paths(uses.inputs, "further measurements Parquet, used only as context"),
     calibration: option.path(
       uses.input,
-      "an output of score for measurements that are considered normal: p-values become the shares of these that are lower",
+      "an output of score for measurements considered normal: each p-value becomes the share of these with a lower one",
     ),
     geo: geoOfModel,
     names,

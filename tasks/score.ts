@@ -1,8 +1,4 @@
-/**
- * `score`: how surprising each measurement is, as two more columns of a Parquet file.
- *
- * @module
- */
+/** `score`: writes how surprising each measurement is to additional columns of a Parquet file. @module */
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { defineStage, serveStage, snakeKeys, type StageContext, type StageResult } from "../lib/cli/stage.ts";
@@ -139,7 +135,7 @@ export const scoreStage = defineStage(scoreCommand, async (options, stage): Prom
   return await resultOf({ output, page, names }, run);
 });
 
-/** Refuses files that lack a column before anything is written, and logs which columns are not copied. */
+/** Rejects files that lack a column before anything is written, and logs which columns are not copied. */
 async function checkColumns(
   inputs: readonly string[],
   history: readonly string[],

@@ -5,7 +5,7 @@ import { calibration, engine, geoOfModel, names, noPool, pageSources, report } f
 
 export const serveCommand = command({
   name: "serve",
-  summary: "answer questions to a trained model over HTTP, with a page for people",
+  summary: "answer questions with a trained model over HTTP, with a page for people",
   reads: "a checkpoint",
   writes: "answers over HTTP, and a page for people",
   example: "--checkpoint runs/demo/train",
@@ -20,13 +20,13 @@ export const serveCommand = command({
     names,
     engine,
     report,
-    host: option.text("the address to listen on; 0.0.0.0 for all of this machine", {
+    host: option.text("the address to listen on; 0.0.0.0 for all addresses of this machine", {
       default: "127.0.0.1",
       value: "ADDRESS",
     }),
     port: option.integer("the port to listen on; 0 for any free one", { default: 8080, min: 0, max: 65_535 }),
     mcp: option.switch(
-      "answer one assistant over standard input and output instead, by the Model Context Protocol; no port is opened",
+      "answer one assistant over standard input and output instead, using the Model Context Protocol; no port is opened",
     ),
     watch: option.switch("serve newer checkpoints of the run as they appear"),
     watchS: option.number("seconds between two checks for a newer checkpoint", { default: 5, min: 0.1 }),
@@ -34,7 +34,7 @@ export const serveCommand = command({
       "pages of this origin may also send queries, such as https://example.org; * for all (default: none)",
       { value: "ORIGIN" },
     ),
-    maxBodyBytes: option.integer("largest number of bytes of a JSON body, and of each line of JSON lines", {
+    maxBodyBytes: option.integer("maximum size in bytes of a JSON body, and of each line of JSON lines", {
       default: 2 ** 20,
       min: 1024,
       max: 2 ** 28,
@@ -53,7 +53,7 @@ export const serveCommand = command({
       "how many pairs POST /v1/watch remembers (about 10 kB each); the least recently seen is dropped first",
       { default: 5000, min: 1 },
     ),
-    maxQueue: option.integer("largest number of waiting requests; further ones get status 429", {
+    maxQueue: option.integer("maximum number of waiting requests; further ones get status 429", {
       default: 1024,
       min: 1,
     }),
@@ -63,10 +63,10 @@ export const serveCommand = command({
       max: 86_400,
     }),
     maxConnections: option.integer(
-      "connections at the same time; further ones get only /healthz and /metrics",
+      "maximum number of connections; further ones get only /healthz and /metrics",
       { default: 256, min: 1 },
     ),
-    maxClientConnections: option.integer("the same per client address, such as the address of a proxy", {
+    maxClientConnections: option.integer("the same per client address, which may be that of a proxy", {
       default: 128,
       min: 1,
     }),

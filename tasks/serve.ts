@@ -1,8 +1,4 @@
-/**
- * `serve`: answers queries to a trained model over HTTP, with a page for people.
- *
- * @module
- */
+/** `serve`: answers questions with a trained model over HTTP, with a page for people. @module */
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
@@ -139,7 +135,7 @@ async function loadServed(
   };
 }
 
-/** Refuses options of the port, which --mcp does not open, and --json, which would use stdout too. */
+/** Rejects options of the port, which --mcp does not open, and --json, which would use stdout too. */
 function requireNoPort({ host, port, allowOrigin, json }: Options): void {
   const { host: { default: usualHost }, port: { default: usualPort } } = serveCommand.options;
   const given = {

@@ -28,10 +28,10 @@ export const overwriteOther = option.switch(
 );
 
 export const verify = option.switch(
-  "compare the SHA-256 of all input files with their manifests, not only of small inputs",
+  "check the SHA-256 of all input files against their manifests, not only of small ones",
 );
-export const memoryLimitGb = option.number("limit of the resident memory, in GB", { default: 2, min: 0.25 });
-export const maxRejectRatio = option.number("largest share of rows that may be rejected", {
+export const memoryLimitGb = option.number("limit on resident memory, in GB", { default: 2, min: 0.25 });
+export const maxRejectRatio = option.number("maximum share of rows that may be rejected", {
   default: 0.05,
   min: 0,
   max: 1,
@@ -50,7 +50,7 @@ export const engine = option.choice<EngineChoice>(
 );
 
 export const configOptions = {
-  config: option.path(uses.config, "a preset of configs/ or a JSON file", { default: "demo" }),
+  config: option.path(uses.config, "a preset in configs/ or a JSON file", { default: "demo" }),
   set: option.texts("change one key of the configuration; repeatable", { value: "KEY=VALUE" }),
 };
 
@@ -66,7 +66,7 @@ export const names = option.paths(
 );
 export const calibration = option.path(
   uses.input,
-  "report.json of an eval: correct the distributions using the measurements of its validation split",
+  "report.json of an eval: correct the distributions using measurements of its validation split",
 );
 export const noPool = option.switch(
   "answer with the network alone, without the simple forecasts in the checkpoint's pool",
@@ -75,7 +75,7 @@ export const modelOptions = { checkpoint, geo: geoOfModel, engine, names };
 export const distributionOptions = { ...modelOptions, calibration, noPool };
 export const report = option.path(
   uses.input,
-  "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
+  "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is for this model)",
 );
 
 /** How measurements of any format are read. */
@@ -89,31 +89,31 @@ export const readingOptions = {
     [
       "names of the columns of a table, or of the fields of JSON lines, such as src=from,dst=to,time=when,rtt=ms",
       "  src, dst: addresses; rtt: ms, or rtt_s, rtt_us, rtt_ns: seconds, microseconds, nanoseconds",
-      "  time: ISO 8601 or Unix seconds; or time_ms, time_us, time_ns: Unix milliseconds, …; date: the day of times without one",
+      "  time: ISO 8601 or Unix seconds; or time_ms, time_us, time_ns: Unix milliseconds, …; date: the day of times that lack one",
       "  optional: msm_id, prb_id, size, packet_error_count: integers",
-      "  a number is the position of a column, from 1; needed only where names are not the usual ones",
+      "  a number is the position of a column, from 1; needed only for names that are not recognised",
     ].join("\n"),
     { value: "KEY=NAME,…" },
   ),
-  src: option.text("source of measurements that do not contain theirs", { value: "ADDRESS" }),
-  dst: option.text("destination of measurements that do not contain theirs", { value: "ADDRESS" }),
+  src: option.text("source of measurements that do not name theirs", { value: "ADDRESS" }),
+  dst: option.text("destination of measurements that do not name theirs", { value: "ADDRESS" }),
   noReply: option.text(
-    "further RTT values that mean no reply, such as 0,lost (always: nothing, null, NaN, NA, -, *, -1, timeout)",
+    "further RTT values that mean no reply, such as 0,lost (always: empty, null, NaN, NA, -, *, -1, timeout)",
     { value: "TEXT,…" },
   ),
-  start: option.text("when the first ping of a text without times was sent", { value: "TIME" }),
-  interval: option.number("seconds between the pings of such a text", { default: 1, min: 0.001 }),
+  start: option.text("time of the first ping in text without times", { value: "TIME" }),
+  interval: option.number("seconds between pings in text without times", { default: 1, min: 0.001 }),
   source: option.choice<SourceChoice | typeof NETWORK_SOURCE>(
     ["auto", "from", "src_addr", "network"],
     [
-      "source address of Atlas results: auto is `from` if it is public, else src_addr;",
+      "source address of Atlas results: auto is `from` if that is public, otherwise src_addr;",
       "network is auto, and for Globalping, which publishes no addresses, one source per network and city",
     ].join("\n"),
     { default: "auto" },
   ),
   rtt: option.choice<RttChoice>(
     ["mean", "min", "median", "each"],
-    "how the replies to one result become an RTT; each makes a row of every packet",
+    "how the replies in one result become an RTT; each makes a row of every packet",
     { default: "mean" },
   ),
 };

@@ -5,11 +5,10 @@ import * as uses from "../lib/cli/path_uses.ts";
 export const slurmCommand = command({
   name: "slurm",
   summary: "write the chain as jobs of a SLURM cluster, and submit them",
-  details: [
-    "shard and probe-rows are job arrays; then come train and eval. The scripts are DIR/jobs/*.sbatch; bash can run them",
-    "too, without SLURM.",
-  ].join("\n"),
-  reads: "measurements Parquet, a small JSON file on the cluster",
+  details:
+    "shard and probe-rows are job arrays; train and eval follow. The scripts are DIR/jobs/*.sbatch; bash can run them too, " +
+    "without SLURM.",
+  reads: "measurements Parquet, a small JSON file that describes the cluster",
   writes: "`*.sbatch`: the chain as jobs of SLURM; with `--submit` submits them",
   example: "--input data/measurements --output runs/first --config cluster.json --submit",
   main: ["input", "output", "config", "submit", "dryRun"],
@@ -21,13 +20,16 @@ export const slurmCommand = command({
     ),
     output: option.path(
       uses.outputFolder,
-      "folder of scripts, logs, shards, rows, run and evaluation, which the nodes see",
+      "folder for scripts, logs, shards, rows, run and evaluation, which the nodes see",
       { required: true },
     ),
-    splitBy: option.text("how shard splits; each of several ways has a chain in a folder of its name", {
-      default: "probe",
-      value: "MODE,…",
-    }),
+    splitBy: option.text(
+      "how shard splits; each of several modes gets its own chain, in a folder of that name",
+      {
+        default: "probe",
+        value: "MODE,…",
+      },
+    ),
     ratios: option.text("shares of train, val, test", { default: "80,10,10", value: "A,B,C" }),
     config: option.path(
       uses.config,

@@ -1,8 +1,4 @@
-/**
- * `slurm`: the chain as cluster jobs.
- *
- * @module
- */
+/** `slurm`: writes the chain as cluster jobs, and submits them. @module */
 import { join, resolve } from "@std/path";
 import { parseArguments } from "../lib/cli/command.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
@@ -93,7 +89,7 @@ function splitModes(text: string): SplitMode[] {
   );
 }
 
-/** Refuses options that a stage would refuse, before its job waits in a queue. */
+/** Rejects options that a stage would reject, before its job waits in a queue. */
 function checkArguments({ stage, args }: ChainJob): void {
   try {
     CHAIN[stage].check(args);
@@ -102,7 +98,7 @@ function checkArguments({ stage, args }: ChainJob): void {
   }
 }
 
-/** Refuses files that `shard` would refuse when it opens them. */
+/** Rejects files that `shard` would reject when it opens them. */
 async function checkFooters(files: readonly string[], jobs: readonly ChainJob[]): Promise<void> {
   const args = jobs.find(({ stage }) => stage === "shard")?.args ?? [];
   const { groupBy } = parseArguments(shardCommand, args).values;

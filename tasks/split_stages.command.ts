@@ -30,13 +30,13 @@ function splitBy(help: string) {
 
 const splitOptions = {
   ratios: option.text(
-    "shares of train, val, test, of addresses if by node; 0,0,100 puts everything in test",
+    "shares of train, val, test (shares of addresses if split by node); 0,0,100 puts everything in test",
     { default: "80,10,10", value: "A,B,C" },
   ),
   groupBy,
   maxRejectRatio,
   task: option.text(
-    "this task and the number of tasks that share the work and the output folder, such as 2/4",
+    "number of this task and of all tasks that share the work and the output folder, such as 2/4",
     { default: "1/1", value: "I/N" },
   ),
   overwrite: overwriteFolder,
@@ -55,9 +55,9 @@ export const shardCommand = command({
     input: option.paths(uses.inputs, "Parquet files, folders or globs", { required: true }),
     output: outputFolder,
     splitBy: splitBy("the unit that stays together in one of train, val and test"),
-    trainShards: option.integer("files of train", { default: 200, min: 1, max: 10_000 }),
-    valShards: option.integer("files of val", { default: 25, min: 1, max: 10_000 }),
-    testShards: option.integer("files of test", { default: 25, min: 1, max: 10_000 }),
+    trainShards: option.integer("number of train files", { default: 200, min: 1, max: 10_000 }),
+    valShards: option.integer("number of val files", { default: 25, min: 1, max: 10_000 }),
+    testShards: option.integer("number of test files", { default: 25, min: 1, max: 10_000 }),
     verify,
     ...splitOptions,
   },
@@ -79,12 +79,12 @@ export const probeRowsCommand = command({
     ),
     output: outputFolder,
     splitBy: splitBy("how to split input that is not split yet: the unit that stays together"),
-    maxRowSizeMb: option.number("largest record in MB (10^6 bytes); longer histories are cut", {
+    maxRowSizeMb: option.number("maximum record size in MB (10^6 bytes); longer histories are cut", {
       default: 8,
       min: 0,
     }),
     compression: option.choice(["zstd", "brotli", "none"], "compression of records", { default: "zstd" }),
-    shards: option.integer("files of train; val and test have an eighth as many", {
+    shards: option.integer("number of train files; val and test have an eighth as many", {
       default: 16,
       min: 1,
       max: 10_000,

@@ -1,5 +1,5 @@
 /**
- * The files of several stages: checks of inputs that other stages wrote, and outputs that are a single file.
+ * Files of stages: checks of inputs that other stages wrote, and outputs that are a single file.
  *
  * @module
  */

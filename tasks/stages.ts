@@ -1,7 +1,7 @@
 /**
  * All stages as commands, in the order of the chain. A command is declared in `tasks/*.command.ts`. The
- * module that runs it is next to that, and is loaded in a thread with only the permissions that the command
- * needs.
+ * module that runs it is in the same folder, and is loaded in a thread with only the permissions that the
+ * command needs.
  *
  * @module
  */
@@ -39,10 +39,10 @@ export const STAGES = {
   "synth": synthCommand,
   "fetch": {
     name: "fetch",
-    summary: "fetch ping measurements from RIPE Atlas, Globalping or Prometheus, and where probes are",
+    summary: "fetch ping measurements from RIPE Atlas, Globalping or Prometheus, and the places of probes",
     reads:
-      "the API of RIPE Atlas, Globalping, Prometheus: `fetch atlas`, `fetch globalping`, `fetch prometheus`",
-    writes: "results as they came, compressed, for `import`; places of probes for `train --geo`",
+      "the API of RIPE Atlas, Globalping or Prometheus: `fetch atlas`, `fetch globalping`, `fetch prometheus`",
+    writes: "results as received, compressed, for `import`; places of probes for `train --geo`",
     kinds: {
       "atlas": fetchAtlasCommand,
       "globalping": fetchGlobalpingCommand,
@@ -61,7 +61,7 @@ export const STAGES = {
   "query": {
     name: "query",
     summary:
-      "ask a trained model for RTT distributions, destinations, the nearest, maps, matrices, likelihoods, samples",
+      "ask a trained model for RTT distributions, destinations, nearest candidates, maps, matrices, likelihoods, samples",
     kinds: {
       "rtt": queryRttCommand,
       "destinations": queryDestinationsCommand,

@@ -1,8 +1,4 @@
-/**
- * `status`: the progress of runs and outputs, whether or not a process works on them.
- *
- * @module
- */
+/** `status`: reports the progress of runs and outputs, whether or not a process works on them. @module */
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { describeStatus, exitCodeOf, statusAsJson, statusOf } from "../lib/cli/inspect/status.ts";
 import { statusCommand } from "./status.command.ts";

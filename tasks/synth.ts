@@ -1,8 +1,4 @@
-/**
- * `synth`: a synthetic Internet with a known truth, as a measurements Parquet file.
- *
- * @module
- */
+/** `synth`: makes measurements of a synthetic Internet, with their true distributions. @module */
 import { defineStage, serveStage, snakeKeys, type StageResult } from "../lib/cli/stage.ts";
 import { synthesize } from "../lib/data/synth/synthesize.ts";
 import { truthPathBeside } from "../lib/data/synth/truth.ts";

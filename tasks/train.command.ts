@@ -27,13 +27,13 @@ export const trainCommand = command({
     ),
     ...configOptions,
     steps: option.integer("optimizer steps of the whole run (default: as configured)", { min: 1 }),
-    tokens: option.integer("as many steps as process this many tokens, including padding", { min: 1 }),
+    tokens: option.integer("instead of --steps: train on this many tokens, including padding", { min: 1 }),
     mpiLibrary: option.path(
       uses.input,
       "the MPI library of the launcher (default: found by its usual names)",
     ),
     maxTime: option.text(
-      "plan for as many steps as fit in this time, such as 90s, 30m, 1h30m; a continued run keeps " +
+      "plan as many steps as fit in this time, such as 90s, 30m, 1h30m; a continued run keeps " +
         "its number of steps. With --steps or --tokens, or several ranks: save everything and stop after this time",
       { value: "TIME" },
     ),
@@ -45,7 +45,7 @@ export const trainCommand = command({
     initFrom: option.path(uses.run, "start a new run with the weights of this checkpoint or run"),
     poolData: option.paths(
       uses.rowsWithOrigin,
-      "further probe rows, not trained on: fit the pool to their val splits too",
+      "further probe rows that are not trained on: fit the pool to their val splits too",
     ),
     poolMeasurements: option.integer(
       "validation measurements that the pool is fitted to after training; 0 for no pool",
@@ -54,13 +54,13 @@ export const trainCommand = command({
     engine,
     onCorrupt,
     verify,
-    workers: option.integer("threads that prepare batches; results do not depend on it", {
+    workers: option.integer("number of threads that prepare batches; results do not depend on it", {
       default: 0,
       min: 0,
       max: 1024,
     }),
     profile: option.switch(
-      "show the time profile of an early step and write it to profile.txt of the run; that step is slower",
+      "show the time profile of an early step and write it to profile.txt in the run; that step is slower",
     ),
     fresh: option.switch(
       "start over; the existing run in the folder is deleted once the new one has a checkpoint",

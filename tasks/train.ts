@@ -1,8 +1,4 @@
-/**
- * `train`: trains a model on probe rows, from the run's latest checkpoint if there is one.
- *
- * @module
- */
+/** `train`: trains a model on probe rows, from the run's latest checkpoint if there is one. @module */
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { PhaseProgress, Progress } from "../lib/cli/progress.ts";
@@ -134,7 +130,6 @@ function variable(name: string): string | undefined {
   return state === "granted" ? Deno.env.get(name) : undefined;
 }
 
-/** A context without output. */
 function silent({ signal }: StageContext): StageContext {
   const progress: StageContext["progress"] = (label, options) =>
     new Progress(label, { ...options, quiet: true });

@@ -13,13 +13,13 @@ export const watchCommand = command({
   summary:
     "report when pairs stop replying or their RTTs leave their usual level, and when they return, without fixed thresholds",
   details:
-    "An outage is reported after about 3 losses, a clear change --delay measurements of its pair after it, others up to 20 " +
-    "or at the end of the input. Alarms that begin together and share a source or a destination form a group; the strongest " +
+    "An outage is reported after about 3 losses, a clear change after --delay more measurements of its pair, other changes " +
+    "after up to 20 or at the end of the input. Alarms that begin together and share a source or a destination form a group; the strongest " +
     "groups are reported, at most --false-alarms. Without --follow files are first read completely, and it is an error if " +
     "more than 5 % of the input is unusable or out of order. A restart with --follow reads the input from its beginning and " +
     "reports what --output does not contain; to read rotated files again, name them too ('pings.jsonl*'). " +
     "lib/query/changes/grafana.json is a Grafana dashboard of the metrics.",
-  reads: "measurements as they come, optionally a checkpoint",
+  reads: "measurements as they arrive, optionally a checkpoint",
   writes: "alarms as text for people, or as JSON lines: beginning, size, evidence, group, end",
   example: "--input data/pings.jsonl --follow",
   main: ["input", "output", "follow", "falseAlarms", "webhook"],
@@ -27,7 +27,7 @@ export const watchCommand = command({
     checkpoint: option.path(uses.run, "a run or checkpoint: adds the expectation of its model to each alarm"),
     input: option.paths(
       uses.inputs,
-      "measurements of any format that import reads, in order of time; files in the order of their first times; - for " +
+      "measurements in any format that import reads, in order of time; files in the order of their first times; - for " +
         "standard input",
       { default: ["-"] },
     ),
@@ -37,12 +37,12 @@ export const watchCommand = command({
     ),
     output: option.path(
       uses.outputFile(),
-      "write the alarms to this file at the end, instead of to standard output; with --follow append them as they come, " +
+      "write the alarms to this file at the end, instead of to standard output; with --follow append them as they arrive, " +
         "after those already there on a restart",
       { value: "F.jsonl" },
     ),
     text: option.switch(
-      "show alarms to people, a line for each group, open ones first, then the largest (the default on a terminal; else " +
+      "show alarms as text, a line for each group, open ones first, then the largest (the default on a terminal; else " +
         "JSON lines)",
     ),
     metrics: option.path(
@@ -62,24 +62,24 @@ export const watchCommand = command({
     ),
     rtt: option.choice<RttChoice>(
       ["min", "mean", "median", "each"],
-      "how the replies to one result become an RTT; each takes every packet as a measurement",
+      "how the replies in one result become an RTT; each takes every packet as a measurement",
       { default: "min" },
     ),
     falseAlarms: option.text(
-      "how many groups of alarms may be reported per time, for all pairs together: those with the most evidence, for outages " +
-        "and for other changes, among all in the input or --calibration",
+      "maximum rate of reported groups of alarms, for all pairs together: those with the most evidence, for outages and for " +
+        "other changes, among all in the input or --calibration",
       { default: "5/day", value: "N/day" },
     ),
     calibration: option.paths(
       uses.inputs,
-      "measurements of the same pairs that are considered normal, to choose alarms by (default: the input; with - or " +
+      "measurements of the same pairs that are considered normal, to select alarms by (default: the input; with - or " +
         "--follow its last 7 days)",
     ),
     delay: option.integer(
-      "how many later measurements of a pair are seen before a clear change is reported; others need up to 20",
+      "how many later measurements of a pair to wait for before reporting a clear change; other changes need up to 20",
       { default: DEFAULT_CHANGE_OPTIONS.delay, min: 1, max: 1000 },
     ),
-    minShiftMs: option.number("smallest change of the median that is reported, in ms", {
+    minShiftMs: option.number("smallest change of the median to report, in ms", {
       default: DEFAULT_CHANGE_OPTIONS.minShiftMs,
       min: 0,
     }),

@@ -1,8 +1,4 @@
-/**
- * `watch`: alarms when the RTTs of pairs leave their usual level.
- *
- * @module
- */
+/** `watch`: reports when pairs stop replying or their RTTs leave their usual level. @module */
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { formatCount } from "../lib/base/text.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
@@ -144,7 +140,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const numUnposted = webhook ? webhook.numLost + webhook.numWaiting : 0;
   if (numUnposted > 0) {
     throw new UserError(
-      `Cannot post all alarms: the webhook has ${webhook?.numSent} of them, ${numUnposted} were given up; ` +
+      `Cannot post all alarms: the webhook accepted ${webhook?.numSent} of them, ${numUnposted} were given up; ` +
         "see the lines above, and correct the receiver",
     );
   }
@@ -182,7 +178,7 @@ function parsedAlarm(text: string): AlarmLine | undefined {
   }
 }
 
-/** The final counts, as JSON and as a line. */
+/** The final counts, as JSON and as text. */
 function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements) {
   const counts = {
     measurements: watch.numMeasurements,
@@ -224,7 +220,6 @@ function choiceOf({ falseAlarms, calibration }: Options, isWhole: boolean): stri
     `with ${compared}`;
 }
 
-/** Describes the evidence that alarms needed. */
 function neededOf({ needed: { outage, shift }, numDepartures, numAlarms }: PairWatch["alarms"]): string {
   const [outageNats, shiftNats] = [outage, shift].map((nats) => Number(nats.toPrecision(3)));
   const needed =
@@ -264,15 +259,15 @@ function requireUsed(
   if (numUsed > 0 && (watch.numNeverReplied < watch.numPairs || watch.numDropped > 0)) return;
   if (numUsed > 0) {
     throw new UserError(
-      `Cannot find outages: none of the ${numUsed} measurements has a reply, expected some before an outage; ` +
-        "check the addresses, what writes the RTTs, and --columns",
+      `Cannot find outages: none of the ${numUsed} measurements has a reply, expected replies before an outage; ` +
+        "check the addresses, the program that writes the RTTs, and --columns",
     );
   }
   const found = totalOf(skipped) > 0 ? `nothing but ${describeRejected(skipped, "skipped")}` : "nothing";
   throw new UserError(
     `Cannot watch ${
       shortened(paths.join(", "))
-    }: found ${found}, expected measurements; check what writes them`,
+    }: found ${found}, expected measurements; check the program that writes them`,
   );
 }
 
@@ -321,7 +316,7 @@ async function placesOf(
     const places = await openPlaces(paths);
     const missing = missingFields(places, ["countryCode", "asNumber"]).map((field) => GEO_FIELDS[field]);
     if (missing.length > 0) {
-      const found = `--geo ${paths.join(" ")} has none for any address`;
+      const found = `--geo ${paths.join(" ")} contains none for any address`;
       log(`Cannot group alarms by ${missing.join(" or ")}: ${found}; add a file that does`);
     }
     return (address) => places.locate(address);

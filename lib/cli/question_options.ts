@@ -58,7 +58,7 @@ export function fileFormOf(optional: z.core.$ZodType): "measurements" | "ends" |
 
 const FILES = {
   measurements:
-    "a file of any format that import reads; --src is the source of measurements that do not contain theirs",
+    "a file of any format that import reads; --src is the source of measurements that do not name theirs",
   ends: "a file with one per line, CSV with dst, or JSON lines; # begins a comment",
 };
 

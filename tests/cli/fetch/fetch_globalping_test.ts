@@ -175,7 +175,7 @@ Deno.test("invalid ids and measurements other than ping are errors", async () =>
   using folder = new TemporaryFolder();
   for (
     const [args, kind, message] of [
-      [[], UsageError, "found neither --id nor --target"],
+      [[], UsageError, "--id ID or --target HOST is missing"],
       [["--id", "../x"], UsageError, "--id ../x"],
       [["--id", "unknown"], UserError, "404 Not Found (Couldn't find the requested item.)"],
       [["--id", "dns"], UserError, "of the type dns, expected ping"],

@@ -160,7 +160,7 @@ Deno.test("demo --fetch turns measurement ids into a model that answers", async 
   const refused = (...more: string[]) => assertRejects(() => demoStage.run(more), UsageError);
   assertEquals(
     (await refused("--fetch", "1", "--start", "2020-10-07")).message,
-    "Cannot use --fetch: expected --start and --stop with it; add them",
+    "Cannot use --fetch: --start or --stop is missing; add both",
   );
   for (const [name, ...value] of [["--synthetic"], ["--input", "x.json"]]) {
     const { message } = await refused(...args.slice(1), name, ...value);

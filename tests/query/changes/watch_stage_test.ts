@@ -309,7 +309,7 @@ Deno.test("watch --webhook posts signed events and fails if alarms are refused",
     assertEquals(parse(refused.stdout).length, 2);
     assertStringIncludes(
       refused.stderr,
-      "Cannot post all alarms: the webhook has 0 of them, 2 were given up",
+      "Cannot post all alarms: the webhook accepted 0 of them, 2 were given up",
     );
     for (const secret of ["hidden", "secret-key"]) assert(!(stderr + refused.stderr).includes(secret));
     await server.shutdown();
@@ -325,7 +325,7 @@ Deno.test("watch --geo groups alarms that share an AS", () =>
     const other = linesOf(0, 130, { src: "10.0.0.2" }).replaceAll("192.0.2.1", "198.51.100.1");
     const { stdout, stderr } = await succeeded(watchText(linesOf(0, 130) + other, "--geo", places));
     const fault =
-      `Cannot group alarms by country: --geo ${places} has none for any address; add a file that does`;
+      `Cannot group alarms by country: --geo ${places} contains none for any address; add a file that does`;
     assertEquals(stderr.split("\n").filter((line) => line.includes("--geo")), [fault]);
     const begun = parse(stdout).filter(({ event }) => event === "begin");
     assertEquals(begun.map(({ shared }) => shared), [undefined, undefined]);
