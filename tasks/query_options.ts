@@ -1,8 +1,4 @@
-/**
- * Options that the kinds of `query` share, and their JSON lines output.
- *
- * @module
- */
+/** Options that the kinds of `query` share, and their JSON lines output. @module */
 import { addressFault } from "../lib/data/addresses/ip_prefix.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";

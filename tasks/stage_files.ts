@@ -1,8 +1,4 @@
-/**
- * Files of stages: checks of inputs that other stages wrote, and outputs that are a single file.
- *
- * @module
- */
+/** Files of stages: checks of inputs that other stages wrote, and outputs that are a single file. @module */
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/base/errors.ts";

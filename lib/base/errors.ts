@@ -154,11 +154,7 @@ export class InterruptedError extends UserError {
   /** 130 after SIGINT, the shells' convention; else 75, EX_TEMPFAIL of sysexits.h: worth another try. */
   override readonly exitCode: number;
 
-  /**
-   * Tells the user how to continue.
-   *
-   * @param signal The name of the received signal, such as `SIGINT`.
-   */
+  /** Tells the user how to continue. @param signal The name of the received signal, such as `SIGINT`. */
   constructor(readonly signal: string) {
     super(`stopped by ${signal}; run the same command again to continue`);
     this.exitCode = signal === "SIGINT" ? 130 : 75;

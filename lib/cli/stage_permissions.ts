@@ -1,8 +1,4 @@
-/**
- * The permissions of a stage: only what its options require.
- *
- * @module
- */
+/** The permissions of a stage: only what its options require. @module */
 import { UsageError } from "../base/errors.ts";
 import { resolve } from "@std/path";
 import { realPath, refuseOverlap } from "../io/files/real_path.ts";

@@ -1,5 +1,5 @@
 /**
- * `deno task bench:changes`: how well the change detector agrees with people who marked changes in RTT series.
+ * `deno task bench:changes`: how well the change detector agrees with people's marks in RTT series.
  *
  * A series is a text file, possibly compressed. After the header `epoch;rtt;cp`, each row has a time, the RTT
  * in ms with a decimal point or comma (0 or less, or empty, for a loss), and 1 if people saw a change. This
@@ -104,7 +104,7 @@ interface SeriesChanges {
   numRows: number;
   /** Rows at which changes were found. */
   detections: number[];
-  /** How many further rows were seen before each detection was reported. */
+  /** How many more rows were read before each detection was reported. */
   delays: number[];
   agreement: ChangeAgreement | undefined;
 }
@@ -239,7 +239,7 @@ export function medianAgreement(changes: readonly SeriesChanges[]): Shares | nul
   return { precision: median("precision"), recall: median("recall"), f2: median("f2") };
 }
 
-/** Ranges from which settings are drawn, log-uniformly. */
+/** Ranges from which settings are drawn log-uniformly. */
 const RANGES = {
   penalty: [7, 16],
   outlierShare: [0.003, 0.03],
@@ -259,7 +259,7 @@ function drawSetting(seed: number, number: number): Partial<ChangeOptions> {
   return Object.fromEntries(drawn);
 }
 
-/** How often the series are divided into folds: one division of some 25 series is not representative. */
+/** How often the series are divided into folds: one division of about 25 series is not representative. */
 const NUM_DIVISIONS = 20;
 
 /**

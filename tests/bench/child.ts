@@ -1,6 +1,6 @@
 /**
- * Runs a function of a module of this folder in a process of its own, which has its own peak memory and cold
- * caches, as a user's run has, and which can crash or be stopped alone:
+ * Runs a function from a module in this folder in a separate process, which has its own peak memory and cold
+ * caches, like a user's run, and can crash or be stopped alone:
  *
  *     deno run -A tests/bench/child.ts MODULE FUNCTION OPTIONS
  *
@@ -38,7 +38,7 @@ export async function runChild<T>(
   );
 }
 
-/** The reason why a process ended, from its standard error. */
+/** Finds the reason why a process ended in its standard error. */
 export function reasonIn(text: string): string {
   const lines = text.trimEnd().split("\n");
   return (lines.find((line) => line.startsWith("error: ")) ?? lines.at(-1) ?? "").replace(/^error: /, "");

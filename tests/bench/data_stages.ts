@@ -1,4 +1,4 @@
-/** Times the stages that process data on generated measurements, each in a process of its own. @module */
+/** Times the stages that process data on generated measurements, each in a separate process. @module */
 import { dirname, join } from "@std/path";
 import { formatCount } from "../../lib/base/text.ts";
 import type { Values } from "../../lib/cli/options.ts";
@@ -39,14 +39,14 @@ const STAGES = {
 };
 type StageName = keyof typeof STAGES;
 
-/** Called in a process of its own. */
+/** Called in a separate process. */
 export async function runDataStage({ stage, args }: { stage: StageName; args: string[] }): Promise<unknown> {
   return (await STAGES[stage].run(args)).json;
 }
 
 export class DataBench implements Disposable {
   readonly rows: Throughput[] = [];
-  /** Of all files, removed on disposal. */
+  /** Contains all files; removed on disposal. */
   readonly folder: string;
   readonly probeRowsFolder: string;
   readonly #parquet: string;
@@ -69,7 +69,7 @@ export class DataBench implements Disposable {
     await this.#time("synth", this.#parquet, args, rows);
   }
 
-  /** Imports at most `maxRows` results of RIPE Atlas, which are made of the measurements. */
+  /** Imports at most `maxRows` RIPE Atlas results, which are made from the measurements. */
   async import(maxRows: number): Promise<void> {
     const lines = join(this.folder, "results.jsonl");
     const output = join(this.folder, "imported.parquet");
@@ -139,7 +139,7 @@ async function writeAtlasLines(input: string, output: string, maxRows: number) {
   return { numRows, numBytes };
 }
 
-/** A result of RIPE Atlas of usual size that `import` converts to this row. */
+/** Makes a RIPE Atlas result of typical size that `import` converts to this row. */
 function atlasResult(batch: MeasurementBatch, row: number): Record<string, unknown> {
   const timestamp = Math.floor(batch.eventTimeUs[row] / 1e6);
   const rttMs = Number(batch.rttMs[row].toFixed(6));

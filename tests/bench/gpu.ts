@@ -1,8 +1,7 @@
 /**
- * `deno task bench:gpu`: a survey of a GPU that may be available for minutes only: correctness, training
- * beside PyTorch, a step by kernel, open choices with advice, a large model, queries, products in all ways.
- * Each step is measured in a process of its own with a time limit, so that one that fails or hangs does not
- * stop the others.
+ * `deno task bench:gpu`: surveys a GPU that may be available for only minutes: correctness, training beside
+ * PyTorch, a step by kernel, open choices with advice, a large model, queries, products in all ways. Each step
+ * runs in a separate process with a time limit, so that one that fails or hangs does not stop the others.
  *
  * @module
  */
@@ -97,7 +96,7 @@ function planOf(preset: string, set: readonly string[], isSoftware: boolean): Su
   };
 }
 
-/** @param options `missing`: engines without an adapter, whose steps are skipped; an adapter step adds its own. */
+/** @param options `missing`: engines without an adapter, whose steps are skipped; adapter steps add to it. */
 async function measureStep(
   step: GpuStep,
   { leftS, missing, signal }: { leftS: number; missing: Set<EngineName>; signal: AbortSignal },

@@ -1,7 +1,7 @@
 /**
- * The time of each kernel at the sizes of the presets, and of a training step of one micro-batch, on Deno's
- * WebGPU: `deno task bench`. BENCH_CONFIG=95m trains another preset than the demo; `train --profile` shows
- * where the time of a step goes.
+ * `deno task bench`: times each kernel at the sizes of the presets, and a training step of one micro-batch, on
+ * Deno's WebGPU. BENCH_CONFIG=95m trains a preset other than the demo; `train --profile` shows where the time
+ * of a step goes.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { prepareTraining } from "./training.ts";
 let registry: KernelRegistry | undefined;
 let ready: { name: string; memory: BenchMemory; submit: () => void } | undefined;
 
-/** @param prepare Compiles what is timed; called when the bench begins, with memory that is freed at its end. */
+/** @param prepare Compiles what is timed; called at the start, with memory that is freed at the end. */
 function bench(
   name: string,
   prepare: (registry: KernelRegistry, memory: BenchMemory) => Promise<() => void>,

@@ -1,4 +1,4 @@
-/** `deno task bench:gpu`: the parts of a survey, each measured in a process of its own. @module */
+/** `deno task bench:gpu`: the parts of a survey, each measured in a separate process. @module */
 import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { KernelError } from "../../lib/base/errors.ts";
 import { medianOf } from "../../lib/base/sample_statistics.ts";
@@ -34,7 +34,7 @@ export interface NamedConfig {
   set: readonly string[];
 }
 
-/** What to measure. `seconds` is the time of each measurement, `maxS` of all together. */
+/** What to measure. `seconds` is the duration of each measurement, `maxS` that of all together. */
 export type GpuPart =
   | OnDevice & { kind: "adapter" }
   | OnDevice & { kind: "checks" }
@@ -61,7 +61,7 @@ export interface PartResults {
   decoding: DecodingRow[];
 }
 
-/** The way of a product that is computed as the program chooses. */
+/** Names the way in which the program chooses to compute a product. */
 export const CHOSEN = "as chosen";
 
 export interface ProductRow {
@@ -105,7 +105,7 @@ interface DecodingRow extends DecodedQuery {
   tokensPerS: number;
 }
 
-/** Called in a process of its own. @throws {UserError} If the engine, the peer or memory is not available. */
+/** Called in a separate process. @throws {UserError} If the engine, the peer or memory is not available. */
 export async function runGpuPart(part: GpuPart): Promise<PartResults[GpuPart["kind"]]> {
   if (part.kind === "peer") {
     const { signal } = new AbortController();
@@ -154,7 +154,7 @@ async function measureKernels(
   return rows;
 }
 
-/** Numbers of splits tried for gradients, each with at least this many steps of k. */
+/** Numbers of splits to try for gradients, each with at least this many steps of k. */
 const SPLITS = [1, 2, 4, 8, 16];
 const LEAST_SPLIT = 64;
 
@@ -226,7 +226,7 @@ async function timeTraining(
   return { row, profile };
 }
 
-/** The least number of repetitions, and the least total time. */
+/** The minimum number of repetitions, and the minimum total time. */
 const MIN_REPETITIONS = 3;
 const TIMED_S = 0.5;
 

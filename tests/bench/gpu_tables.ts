@@ -112,7 +112,7 @@ function describeChoices(ends: readonly StepEnd[], plan: SurveyPlan): string {
   return formatTable([["choice", "speed", "advice"], ...lines], { left: [0, 1, 2] });
 }
 
-/** A figure that is larger for faster parts; NaN if the part was not measured. */
+/** A figure that is larger if a part is faster; NaN if the part was not measured. */
 function speedOf(ends: readonly StepEnd[], part: GpuPart): number {
   const key = JSON.stringify(part);
   const result = ends.find((end) => JSON.stringify(end.part) === key)?.result;

@@ -1,4 +1,4 @@
-/** Each kernel at the sizes of the presets, as a case that is timed alone. @module */
+/** Cases that time each kernel alone, at the sizes of the presets. @module */
 import type { Gpu } from "../../lib/tensor/device.ts";
 import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../../lib/tensor/ops/adamw.ts";
 import { addAttention, addAttentionBackward, type AttentionShape } from "../../lib/tensor/ops/attention.ts";
@@ -19,7 +19,7 @@ import { type DType, type Tensor, tensorLength } from "../../lib/tensor/tensor.t
 
 export interface BenchCase {
   readonly name: string;
-  /** Useful floating-point operations of products, whose speed is given in GFLOP/s; of others in us. */
+  /** Useful floating-point operations of a product, for GFLOP/s; undefined for cases reported in us. */
   readonly flops: number | undefined;
   /** Makes the tensors. @returns A function that adds one repetition to a program. */
   prepare(memory: BenchMemory): (program: Program) => void;
@@ -28,13 +28,13 @@ export interface BenchCase {
 export interface BenchRow {
   readonly name: string;
   readonly unit: "GFLOP/s" | "us";
-  /** Of the batches of one submit each. */
+  /** Over batches of one submit each. */
   readonly median: number;
   readonly slowest: number;
   readonly fastest: number;
 }
 
-/** Values repeat after this many elements: computing each one would take longer than timing the kernels. */
+/** Values repeat after this many elements, because computing each would take longer than the timing. */
 const PATTERN_LENGTH = 2 ** 16;
 
 export class BenchMemory {

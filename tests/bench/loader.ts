@@ -1,9 +1,4 @@
-/**
- * `deno task bench:loader`: the first pass of the loader over probe rows, which decodes them, and later
- * passes, by worker threads and sizes of rows.
- *
- * @module
- */
+/** `deno task bench:loader`: times the loader in its first epoch, which decodes rows, and later ones. @module */
 import { join } from "@std/path";
 import { RandomStream } from "../../lib/base/random.ts";
 import { command } from "../../lib/cli/command.ts";
@@ -75,7 +70,7 @@ interface PassOptions {
   batchSize: number;
   /** Threads that make batches; 0 for none. */
   numWorkers: number;
-  /** The least duration of the later passes. The first pass takes one epoch. */
+  /** The minimum duration of the later epochs. */
   seconds: number;
 }
 
@@ -85,7 +80,7 @@ interface Pass {
   numPaddingTokens: number;
 }
 
-/** Called in a process of its own. @returns The first epoch, including opening the files; later ones. */
+/** Called in a separate process. @returns The first epoch, including opening the files; later ones. */
 export async function passLoader({ data, seconds, ...options }: PassOptions): Promise<[Pass, Pass]> {
   const load = async (loader: BatchLoader, isDone: () => boolean) => {
     const counts = { numTokens: 0, numPaddingTokens: 0 };
@@ -120,9 +115,9 @@ const MAX_HUGE = 200_000;
 const NUM_HUGE = 4;
 
 /**
- * Writes a train split of rows whose sizes are difficult for a loader; rows of `synth` have similar sizes.
+ * Writes a train split of rows whose sizes are difficult for a loader, unlike those of `synth`.
  *
- * @param isMixed Four huge rows with most of the data, then half of the rows 1 to 5, half short. Else all short.
+ * @param isMixed Four huge rows with most of the data, then rows of 1 to 5 and short ones; else only short ones.
  * @param options `rows`: the approximate number of measurements.
  */
 async function writeRowMix(

@@ -1,7 +1,7 @@
 /**
- * `deno task bench:peers`: the speed of training compared with jax-js and PyTorch. Both programs train the
- * same model from the same weights on the same batch, in turns within one run, with the most similar dtypes.
- * They first train a few untimed steps, and their losses must agree.
+ * `deno task bench:peers`: compares the training speed with jax-js and PyTorch. Both programs train the same
+ * model from the same weights on the same batch, in turns within one run, with the most similar dtypes. They
+ * first train a few untimed steps, and their losses must agree.
  *
  * @module
  */
@@ -244,7 +244,7 @@ export function describeComparisons(comparisons: readonly TrainingComparison[]):
 const format = (value: number) => value.toPrecision(3);
 const ratioOf = (ours: number, theirs: number) => `${(ours / theirs).toFixed(2)} x`;
 
-/** The configuration without features that peers lack: address embeddings, shifted keys, loss weights. */
+/** Removes features that peers lack from a configuration: address embeddings, shifted keys, loss weights. */
 function comparableConfig(config: RunConfig, dtype: DType): RunConfig {
   const { model, train } = config;
   return {

@@ -53,10 +53,10 @@ export interface PeerRule {
 /** By group: learning rate, weight decay, Muon's `momentum`, AdamW's bias corrections. */
 export type StepNumbers = Record<string, Record<string, number>>;
 
-/** The first request has a model, further ones the numbers of steps to train. */
+/** The first request contains a model, later ones the number of steps to train. */
 export type PeerRequest = { model: PeerModel } | { numbers: StepNumbers[] };
 
-/** The first one has the device, or why the package is not available; `seconds` has the times of all steps. */
+/** The first reply contains the device, or why the package is unavailable; `seconds` times all steps. */
 export interface PeerReply extends Partial<Times> {
   unavailable?: string;
   device?: string;
@@ -64,7 +64,7 @@ export interface PeerReply extends Partial<Times> {
   loss?: number;
 }
 
-// The package is not a dependency, so its types are not there.
+// The package is not a dependency, so its types are unavailable.
 // deno-lint-ignore no-explicit-any
 type Jax = any;
 type JaxArray = Jax;
@@ -169,7 +169,7 @@ function updateOf({ rules, maxGradientNorm }: PeerModel) {
   };
 }
 
-/** @param n Numbers of the step as arrays of one element, which are not consumed. @returns Update and state. */
+/** @param n Numbers of the step as one-element arrays, which are not consumed. @returns Update and state. */
 function adamW({ beta1, beta2, epsilon }: PeerRule, gradient: JaxArray, state: JaxArrays, n: JaxArrays) {
   const { numpy: np } = jax;
   const expAvg = state.expAvg.mul(beta1).add(gradient.ref.mul(1 - beta1));

@@ -143,7 +143,7 @@ class Training:
         self.loss, self.update = compile(Model(config).loss), compile(self.update_all)
 
     def steps(self, numbers):
-        # As tensors, a compiled function takes them for what may change.
+        # A compiled function treats tensors, unlike numbers, as values that may change.
         as_tensors = lambda n: {key: torch.tensor(x, device=DEVICE) for key, x in n.items()}
         numbers = [{group: as_tensors(n) for group, n in groups.items()} for groups in numbers]
         loss, times = timed(lambda: [self.step(groups) for groups in numbers][-1])

@@ -1,11 +1,11 @@
-/** `deno task bench:preprocess`: the speed of the stages that process data, at several sizes. @module */
+/** `deno task bench:preprocess`: times the stages that process data, at several sizes. @module */
 import { command } from "../../lib/cli/command.ts";
 import { option } from "../../lib/cli/options.ts";
 import { defineStage, runStage } from "../../lib/cli/stage.ts";
 import { DataBench, dataOptions } from "./data_stages.ts";
 import { describeThroughputs, parseNumbers, type Throughput } from "./throughput.ts";
 
-/** The share of rows that are imported: results as text are large and slower to make than to import. */
+/** The share of rows to import: results as text are large, and slower to make than to import. */
 const IMPORT_SHARE = 0.1;
 
 const preprocessBench = defineStage(
@@ -20,7 +20,7 @@ const preprocessBench = defineStage(
       }),
       ...dataOptions,
       importRows: option.integer(
-        "largest number of results to import (default: a tenth of the rows); a result has about 500 bytes",
+        "maximum number of results to import (default: a tenth of the rows); a result takes about 500 bytes",
         { min: 1 },
       ),
       repeats: option.integer("runs of each stage, whose median is reported", {

@@ -8,7 +8,7 @@ import type { Usage } from "./usage.ts";
 
 export interface Throughput {
   readonly name: string;
-  /** Measurements in the data set, if a stage is measured with several. A stage may read fewer. */
+  /** Measurements in the data set, if a stage is measured on several. A stage may read fewer. */
   readonly dataRows?: number;
   readonly unit: "rows/s" | "tokens/s";
   /** Median and range of the speed over the repetitions. */

@@ -1,10 +1,10 @@
-/** The time, processor time of all threads and peak memory that work takes in this process. @module */
+/** Measures the time, processor time of all threads and peak memory of work in this process. @module */
 import process from "node:process";
 import { PeakMemory } from "../../lib/io/threads/peak_memory.ts";
 
 export interface Times {
   seconds: number;
-  /** Other programs do not affect it. */
+  /** Unaffected by other programs. */
   cpuSeconds: number;
 }
 

@@ -1,8 +1,4 @@
-/**
- * Inspects checkpoints, run directories, metrics and safetensors files.
- *
- * @module
- */
+/** Inspects checkpoints, run directories, metrics and safetensors files. @module */
 import { dirname, join } from "@std/path";
 import { formatBytes, formatCount, formatLoss } from "../../base/text.ts";
 import { FormatError } from "../../base/errors.ts";

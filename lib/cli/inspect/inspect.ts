@@ -1,8 +1,4 @@
-/**
- * Inspects every kind of file or folder that the chain writes.
- *
- * @module
- */
+/** Inspects every kind of file or folder that the chain writes. @module */
 import { inspectArrayRecords } from "./probe_rows.ts";
 import {
   inspectAdapted,

@@ -1,8 +1,4 @@
-/**
- * Inspects the JSON files beside the data: manifests, truth files, lists of rejected rows.
- *
- * @module
- */
+/** Inspects the JSON files beside the data: manifests, truth files, lists of rejected rows. @module */
 import { formatBytes, isoTime } from "../../base/text.ts";
 import { FormatError } from "../../base/errors.ts";
 import { readText } from "../../io/files/inputs.ts";

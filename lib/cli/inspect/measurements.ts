@@ -1,8 +1,4 @@
-/**
- * Inspects measurements Parquet: counts, ranges, RTT quantiles, and rejected rows.
- *
- * @module
- */
+/** Inspects measurements Parquet: counts, ranges, RTT quantiles, and rejected rows. @module */
 import { formatBytes } from "../../base/text.ts";
 import { fingerprint } from "../../io/files/inputs.ts";
 import {

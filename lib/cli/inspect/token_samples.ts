@@ -1,8 +1,4 @@
-/**
- * Measurements as lines of text, and their tokens next to the decoded measurements.
- *
- * @module
- */
+/** Measurements as lines of text, and their tokens next to the decoded measurements. @module */
 import { isoTime } from "../../base/text.ts";
 import type { SourcedBatch } from "../../data/measurement_files/parquet_reader.ts";
 import { formatAddress, parseAddress } from "../../data/addresses/ip.ts";
