@@ -1,7 +1,7 @@
 /**
  * `deno task bench:gpu`: surveys a GPU that may be available for only minutes: correctness, training beside
- * PyTorch, a step by kernel, open choices with advice, a large model, queries, products in all ways. Each step
- * runs in a separate process with a time limit, so that one that fails or hangs does not stop the others.
+ * PyTorch, a step by kernel, open choices with advice, a large model, queries, products in all ways. Each
+ * step runs in a separate process with a time limit, so that failed or hanging ones do not stop the others.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * `deno task bench`: times each kernel at the sizes of the presets, and a training step of one micro-batch, on
- * Deno's WebGPU. BENCH_CONFIG=95m trains a preset other than the demo; `train --profile` shows where the time
+ * `deno task bench`: times each kernel at the sizes of the presets, and a training step of one micro-batch,
+ * on Deno's WebGPU. BENCH_CONFIG=95m trains a preset other than the demo; `train --profile` shows where the time
  * of a step goes.
  *
  * @module

@@ -1,4 +1,4 @@
-/** `deno task bench:loader`: times the loader in its first epoch, which decodes rows, and later ones. @module */
+/** `deno task bench:loader`: times the loader's first epoch, which decodes rows, and later ones. @module */
 import { join } from "@std/path";
 import { RandomStream } from "../../lib/base/random.ts";
 import { command } from "../../lib/cli/command.ts";
@@ -117,7 +117,8 @@ const NUM_HUGE = 4;
 /**
  * Writes a train split of rows whose sizes are difficult for a loader, unlike those of `synth`.
  *
- * @param isMixed Four huge rows with most of the data, then rows of 1 to 5 and short ones; else only short ones.
+ * @param isMixed Four huge rows with most of the data; half of the others have 1 to 5, half are short.
+ *   Otherwise all rows are short.
  * @param options `rows`: the approximate number of measurements.
  */
 async function writeRowMix(
