@@ -1,6 +1,6 @@
 /**
  * `deno task install`: writes `ping-llm`, a script that runs this checkout from any folder with its
- * configuration and locked packages. `deno install --global` (2.9.6) copies deno.json without deno.lock.
+ * configuration and locked packages. `deno install --global` (2.9.6) would copy deno.json without deno.lock.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # ping-llm @VERSION@ for @SYSTEM@: this script, followed by a gzipped tar archive of Deno, the program and its
-# packages. The first start unpacks the archive into a cache folder, every start runs the unpacked files, without
+# packages. The first start unpacks the archive into a cache folder; every start runs the unpacked files, without
 # network. It needs sh, tail, gzip, tar and the usual file commands.
 set -u
 hash=@HASH@
@@ -15,33 +15,33 @@ fail() {
   exit 1
 }
 
-# Mode and owner of a folder, such as `drwx------ 1000`.
+# Prints the mode and owner of a folder, such as `drwx------ 1000`.
 describe() {
   # shellcheck disable=SC2012  # every ls shows both; names are not read
   ls -ldn "$1" 2>/dev/null | { read -r mode _ owner _ && echo "$mode $owner"; }
 }
 
-# A folder for temporary files that only this user can access, even if others used its name before; or nothing.
+# Prints a folder for temporary files that only this user can access, even if others used its name before; or nothing.
 private_folder() {
   folder=${TMPDIR:-/tmp}/ping-llm-$uid
   mkdir -m 700 "$folder" 2>/dev/null
   case $(describe "$folder") in drwx------*" $uid") [ -w "$folder" ] && echo "$folder" ;; esac
 }
 
-# Whether nobody but this user and root can replace what is in a folder: in a sticky one, others can only add.
+# Whether only this user and root can replace what is in a folder; in a sticky folder, others can only add.
 is_safe() {
   found=$(describe "$1")
   case $found in *" $uid" | *" 0") ;; *) return 1 ;; esac
   case $found in d????-??-* | d????????[tT]*) ;; *) return 1 ;; esac
 }
 
-# Uses the files unpacked by another start, unless others than this user and root can have changed them, or they changed.
+# Uses the files that another start unpacked, unless they changed or users other than this one and root can change them.
 find_in() {
   [ -x "$1/$hash/deno" ] && { read -r found <"$1/$hash/whole"; } 2>/dev/null && [ "$found" = "$hash" ] || return
   is_safe "$1" && is_safe "$1/$hash" || return
   [ -z "$(find "$1/$hash" \( ! -user "$uid" ! -user 0 \) -o \( ! -type l \( -perm -020 -o -perm -002 \) \) -o \
     \( -type f -newer "$1/$hash/whole" \) 2>&1)" ] || return
-  # In a folder of temporary files, some may have been deleted.
+  # In a folder for temporary files, some may have been deleted.
   case $1 in "$private"/*) [ "$(find "$1/$hash" -type f | wc -l)" -eq "$num_files" ] || return ;; esac
   root=$1/$hash
 }
@@ -69,15 +69,15 @@ unpack_in() {
   trap 'exit 75' TERM USR2
   # A folder that existed before and is incomplete will never be completed.
   [ -n "$is_there" ] && mv "$1/$hash" "$work.broken" && rm -rf "$work.broken"
-  # Files that killed starts have left.
+  # Leftovers of killed starts.
   find "$1" -maxdepth 1 -type d -name '.*.??????' -mtime +0 -exec rm -rf {} + 2>/dev/null
   if { tail -c "+$((offset_bytes + 1))" "$self" | gzip -dc && : >"$work/whole"; } 2>/dev/null |
     tar -xmf - -C "$work" 2>/dev/null && [ -e "$work/whole" ] && why=$("$work/deno" --version 2>&1 >/dev/null)
   then
-    # Later than all other files, so that changed files are recognised.
+    # Newer than all other files, so that changed files are recognised.
     echo "$hash" >"$work/whole"
     sync -f "$work" 2>/dev/null || sync
-    # If another start was first, this moves into its folder or fails; either is undone.
+    # If another start was faster, this moves into its folder or fails; either is undone.
     [ -d "$1/$hash" ] || mv "$work" "$1/$hash" 2>/dev/null
     rm -rf "$1/${hash:?}/${work##*/}"
   fi
@@ -121,7 +121,7 @@ main() {
 @FLAGS@
     *) flags= ;;
   esac
-  # Jobs on other machines must start this file, whose path the program does not know.
+  # Jobs on other machines have to start this file, whose path the program does not know.
   case "${1-} $*" in
     *' --program'[\ =]*) ;;
     'slurm '*)

@@ -1,8 +1,8 @@
 /**
  * Makes the executable as a launcher: a shell script followed by an archive, which it unpacks once and runs.
  *
- * The archive is compressed by gzip, which every Linux distribution can read. With zstd it would have 39 MB
- * instead of 47 and unpack 1.1 s sooner, with xz 38 MB and 3 s later (Deno 2.9.6, two busy cores).
+ * The archive is compressed by gzip, which every Linux distribution can read. With zstd it would take 39 MB
+ * instead of 47 and unpack 1.1 s faster, with xz 38 MB and 3 s slower (Deno 2.9.6, two busy cores).
  *
  * @module
  */
@@ -68,7 +68,7 @@ export async function writeLauncher(
   return { sizeBytes: file.offsetBytes, hash: name };
 }
 
-/** The script in front of the archive. @param archive The archive's hash, size and unpacked size. */
+/** The script in front of the archive, given the archive's hash, size and unpacked size in bytes. */
 function launcherScript(
   { entries, flags, version, system }: LauncherParts,
   { hash, payloadBytes, unpackedBytes }: { hash: string; payloadBytes: number; unpackedBytes: number },
@@ -99,8 +99,8 @@ export interface TarEntry {
 }
 
 /**
- * A tar archive of regular files, without owner and time. Its stream fails with a UserError if a file cannot
- * be read, or changes during reading.
+ * Streams a tar archive of regular files, without owners and times. The stream fails with a UserError if a
+ * file cannot be read, or changes during reading.
  */
 export function tarOf(entries: Iterable<TarEntry>): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { readable, controller } = createTarPacker();

@@ -1,5 +1,5 @@
 /**
- * The content of the executable: the code and the packages that it imports. `deno compile` makes the
+ * Collects the content of the executable: the code and the packages that it imports. `deno compile` makes the
  * executable: a runtime stub, which Deno fetches, followed by the content.
  *
  * @module
@@ -159,12 +159,12 @@ export async function runDeno(
   return { success, stdout: text.decode(stdout), stderr: text.decode(stderr) };
 }
 
-/** Part of Deno's message if it cannot fetch its runtime stub. */
+/** Matches Deno's message if it cannot fetch its runtime stub. */
 const NO_STUB = /denort|base binary/;
 
 /**
- * Runs `deno compile`. The process that runs all stages has the permissions of all of them; each stage's are
- * reduced in its thread, as in a checkout.
+ * Runs `deno compile`. The process has the permissions of all stages; the thread of each stage has only its
+ * own, as in a checkout.
  *
  * @returns False if Deno's runtime stub cannot be fetched.
  * @throws {UserError} If it fails for any other reason.
