@@ -183,5 +183,5 @@ Deno.test("--help --all lists all options and wraps at the terminal's width", ()
   }
   assertEquals(wrapped("one two-three  four\nfive", 8), ["one", "two-three", "four", "five"]);
   const whole = { isWhole: true };
-  assertStringIncludes(helpOf(STAGES.adapt, whole), `some ${MAX_STEP_MEASUREMENTS} of the measurements`);
+  assertStringIncludes(helpOf(STAGES.adapt, whole), `about ${MAX_STEP_MEASUREMENTS} of the measurements`);
 });

@@ -101,7 +101,7 @@ Deno.test("writeSafetensors() stores the chosen tensors as float16, and both rea
       8 + Number(new DataView(bytes.buffer).getBigUint64(0, true)) + 3 * 2 + 2 + 2 * 4,
     );
     assertThrows(() => decodeSafetensors(bytes.subarray(0, -1), path), FormatError, "truncated");
-    assertThrows(() => decodeSafetensors(bytes.subarray(0, 5), path), FormatError, "header length");
+    assertThrows(() => decodeSafetensors(bytes.subarray(0, 5), path), FormatError, "the header's length");
     const golden = Deno.readFileSync(GOLDEN);
     assertEquals(decodeSafetensors(golden, GOLDEN).tensors, readSafetensors(GOLDEN).tensors);
   });
@@ -165,7 +165,7 @@ Deno.test("readSafetensors() rejects headers that break the format", () => {
     [' {"a":1}', 0, "does not start with {"],
     ["[]", 0, "does not start with {"],
     ['{"a":1}', 0, "tensor a has an invalid or missing dtype"],
-    ['{"__metadata__":{"a":1}}', 0, "not text to text"],
+    ['{"__metadata__":{"a":1}}', 0, "must map texts to texts"],
     [two(entry(0, 8, [2]), entry(4, 12, [2])), 12, "b overlaps"],
     [two(entry(0, 8, [2]), entry(12, 16, [1])), 16, "b leaves a gap"],
     [JSON.stringify({ a: entry(4, 8, [1]) }), 8, "a leaves a gap"],
