@@ -38,7 +38,7 @@
  * console.log(mean_bits, measurements.length, "error" in score ? NaN : score.p_value);
  * ```
  *
- * The whole distribution between two addresses, exact. A notebook shows it and its plot as pictures.
+ * The exact distribution of the RTT between two addresses. Notebooks display it and its plot as pictures.
  *
  * ```ts ignore
  * import { loadModel, plotRttDistribution } from "@ping-llm/ping-llm";
@@ -51,7 +51,7 @@
  * await Deno.writeTextFile("rtt.svg", svg);
  * ```
  *
- * Alarms when a pair stops replying or its RTTs leave their usual level, without a model.
+ * Alarms when a pair stops replying or its RTTs leave their usual level. They need no model.
  *
  * ```ts ignore
  * import { PairWatch } from "@ping-llm/ping-llm";
@@ -66,7 +66,7 @@
  * console.log(watch.alarms.numAlarms, [...watch.finish()].length);
  * ```
  *
- * Measurements as Parquet: from a synthetic Internet, from RIPE Atlas, and your own.
+ * Measurements as Parquet: from a synthetic Internet, from RIPE Atlas, or your own.
  *
  * ```ts ignore
  * import { FAILED_RTT_MS, importMeasurements, MeasurementParquetWriter } from "@ping-llm/ping-llm";
@@ -88,7 +88,7 @@
  * writer.close();
  * ```
  *
- * How a model compares with baselines on measurements that `probe-rows` held out.
+ * Comparing a model with baselines on measurements that `probe-rows` held out.
  *
  * ```ts ignore
  * import { evaluateModel } from "@ping-llm/ping-llm";
@@ -100,7 +100,7 @@
  * console.log(lines.length, answers.length);
  * ```
  *
- * Training on the output of `probe-rows`. Mistakes of the caller throw a `UserError` with a one-line message.
+ * Training on the output of `probe-rows`. A caller's mistake throws a `UserError` with a one-line message.
  *
  * ```ts ignore
  * import { ConfigError, FormatError, loadConfig, train, UserError, VERSION } from "@ping-llm/ping-llm";

@@ -180,7 +180,7 @@ function describeMeans(means: ReturnType<Totals["means"]>): string {
     `${numRows} measurements, means:`,
     `  ${meanBits.toFixed(2)} bits in one order of the fields, ${bitsPerToken.toFixed(3)} per token`,
     `  ${spreadBits.toFixed(2)} bits standard deviation over the orders`,
-    `  ${totalBits.toFixed(2)} bits whatever the order, of those computed`,
+    `  ${totalBits.toFixed(2)} bits over all computed orders together`,
     ...Object.entries(blockBits).map(([field, bits]) => `  ${field.padEnd(12)}${bits.toFixed(2)} bits`),
   ].join("\n");
 }

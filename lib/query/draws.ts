@@ -37,7 +37,6 @@ export function drawToken(
   return tokens[weights.indexOf(1)];
 }
 
-/** A row that is being drawn. */
 export interface DrawnRow {
   readonly isComplete: boolean;
   /** The token that the model reads next, unless the row is complete. */

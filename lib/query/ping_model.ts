@@ -53,7 +53,6 @@ export interface PingModelOptions {
 
 /** The parts of a checkpoint that make up a model. */
 export interface ModelCheckpoint extends CheckpointIdentity {
-  /** The model's configuration. */
   readonly config: { readonly model: ModelConfig };
   /** Parameters by name, row-major. */
   readonly weights: Map<string, TensorArray>;
@@ -82,7 +81,6 @@ export function requireQueryable(
 export class PingModel {
   /** @internal */
   readonly decoders: ModelDecoders;
-  /** Corrects every distribution of RTTs, if present. */
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
   #pool: Pool | undefined;
@@ -90,7 +88,6 @@ export class PingModel {
   /** Rows of `weights`, for looking up places. */
   #placed: { weights: Map<string, TensorArray>; rows: AddressEmbeddings } | undefined;
   #places: PlaceIndex | undefined;
-  /** Names shown next to addresses in answers. */
   readonly names: AddressNames;
   readonly #corrected = new RttArrays();
 
@@ -216,7 +213,6 @@ export class PingModel {
     return { ...basis, rtts, moment: momentOf(timeS, { of: [summary, adaptation?.summary], pairS }) };
   }
 
-  /** The device that the model runs on. */
   get gpu(): Gpu {
     return this.registry.gpu;
   }
@@ -278,7 +274,7 @@ export class PingModel {
   }
 
   /**
-   * The simple forecast of a query, cut below the RTT of light between its places; undefined without both.
+   * The simple forecast of a query, cut below the RTT of light between its places; undefined without either.
    *
    * @param rttCode The result, if known: one that is too fast shows that a place is wrong.
    * @internal

@@ -27,7 +27,7 @@ export interface RttQuery {
   context: readonly TokenMeasurement[];
   /** The pair's newest measurements, oldest first (default: those from training, then from the context). */
   recent?: readonly TokenMeasurement[];
-  /** Whether the addresses represent places as the model knows them: no measurement shows these wrong. */
+  /** Whether the addresses represent places of the model, which measurements cannot contradict. */
   isOfPlaces?: boolean;
 }
 
@@ -90,7 +90,7 @@ export function requireEarlier(context: readonly TokenMeasurement[], timeS: numb
   for (const { timeS: next } of [...context, { timeS }]) {
     if (timeS !== null && next !== null && next > timeS) {
       throw new UserError(
-        `Cannot ask about Unix time ${timeS}: its context has a measurement at ${next}, expected none later`,
+        `Cannot ask about Unix time ${timeS}: its context has a later measurement, at ${next}`,
       );
     }
     if (previousS !== null && next !== null && next - previousS > MAX_GAP_S) {
@@ -151,7 +151,7 @@ export function tokenMeasurementAt(batch: MeasurementBatch, row: number): TokenM
   });
 }
 
-/** Drops measurements of a context, oldest first, that are after a time. */
+/** Drops the measurements of a context (oldest first) that are after a time. */
 export function knownAt(
   context: readonly TokenMeasurement[],
   timeS: number | null,

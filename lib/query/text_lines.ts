@@ -10,7 +10,6 @@ const NEWLINE = 0x0a;
 /** How much of a skipped line is kept. */
 const START_BYTES = 80;
 
-/** A line of a text. */
 export interface TextLine {
   /** Without its line ending, `\n` or `\r\n`; only the beginning if the line cannot be read. */
   readonly text: string;
@@ -57,7 +56,7 @@ export async function* chunksUntil(
   }
 }
 
-/** The JSON object in a line. @param expected The expectation, for errors. @throws {UserError} If missing. */
+/** Parses the JSON object in a line. @param expected For the error. @throws {UserError} If there is none. */
 export function jsonObjectOf(text: string, expected: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -68,7 +67,6 @@ export function jsonObjectOf(text: string, expected: string): Record<string, unk
   throw new UserError({ found: "the line is not a JSON object", expected });
 }
 
-/** Collects the bytes of one line. */
 class LineBytes {
   readonly #strict = new TextDecoder("utf-8", { fatal: true });
   #parts: Uint8Array[] = [];

@@ -1,6 +1,6 @@
 /**
- * Adapts a model to measurements of some addresses: unknown addresses get coordinates, and the rows of the
- * addresses are fitted. Nothing else changes.
+ * Adapts a model to measurements of some addresses: locates those unknown to training and fits the rows of
+ * all. Nothing else changes.
  *
  * @module
  */
@@ -61,8 +61,8 @@ export interface Adaptation {
 }
 
 /**
- * Fits the address embeddings to measurements and gives coordinates to addresses unknown to training. If an
- * address is adapted again, its coordinates depend on the new measurements only.
+ * Fits the address embeddings to measurements and computes coordinates for addresses unknown to training. If
+ * an address is adapted again, its coordinates depend on the new measurements only.
  *
  * @param measurements In any order. Measurements without a fitted address are ignored.
  * @throws {UserError} If the model has no address embeddings, or the fit fails.
@@ -101,10 +101,7 @@ export async function adapt(
   return { ...said, update, numMeasurements: plan.measurements.length, lossBefore, lossAfter };
 }
 
-/**
- * The free rows, the pair histories including the fitted measurements, and the coordinates of located
- * addresses.
- */
+/** Returns the fitted rows, new coordinates, and pair histories that include the fitted measurements. */
 function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): EmbeddingUpdate {
   const { width } = config;
   for (const { source, destination, rttCode, timeS } of plan.measurements) {

@@ -119,7 +119,7 @@ function batchOf(
 
 /** @internal Options of a fit. */
 export interface FitOptions {
-  /** Number of steps. Each takes all measurements, or a part in turn if they are many: see `fitFreeRows`. */
+  /** Number of steps. Each covers all measurements or, if they are many, one part: see `fitFreeRows`. */
   readonly steps: number;
   /** Initial learning rate; it decays linearly. */
   readonly learningRate: number;
@@ -134,7 +134,7 @@ export interface FitOptions {
 interface FittedRows {
   /** (free rows, C). */
   readonly values: Float32Array;
-  /** Mean loss over the two bytes of an RTT before the fit, nats; with several parts, of the first part. */
+  /** Mean loss over the two bytes of an RTT before the fit, nats; of the first part if there are several. */
   readonly lossBefore: number;
   /** As `lossBefore`, after the fit. */
   readonly lossAfter: number;
@@ -154,11 +154,11 @@ const NO_LIMIT = 1e30;
 
 /**
  * Fits the free rows to minimise the loss of the RTT bytes; each measurement is a separate context. Steps
- * alternate between showing the times of one half of the measurements and of the other. In half of the steps
- * pairs have no rows, so that the address embeddings also work without them. If there are more than {@link
+ * alternately hide the times of one half of the measurements and of the other. Half of the steps leave out
+ * the rows of pairs, so that the address embeddings also work without them. If there are more than {@link
  * MAX_STEP_BATCHES} batches, steps take turns with parts of them.
  *
- * @param plan With at least one free row.
+ * @param plan Must have at least one free row.
  * @throws {UserError} If memory does not suffice, or the rows do not stay finite.
  */
 export async function fitFreeRows(

@@ -57,7 +57,7 @@ export function addressesOf(measurements: readonly TokenMeasurement[]): Map<stri
   return new Map(addresses.map((address) => [formatAddress(address), address]));
 }
 
-/** Whether a measurement is from or to one of `addresses`. @param addresses Written by `formatAddress`. */
+/** Whether a measurement is from or to one of `addresses`. @param addresses As `formatAddress` writes. */
 export function usesAddress(
   { source, destination }: TokenMeasurement,
   addresses: ReadonlySet<string>,
@@ -65,7 +65,7 @@ export function usesAddress(
   return addresses.has(formatAddress(source)) || addresses.has(formatAddress(destination));
 }
 
-/** Addresses of measurements without a row, or whose row is in `rows`, which training did not know. */
+/** Addresses in measurements that have no row, or whose row is in `rows` (unknown to training). */
 export function unknownAddresses(
   model: RowModel,
   measurements: readonly TokenMeasurement[],

@@ -48,7 +48,7 @@ export type AlarmLine = z.infer<typeof alarmLineSchema>;
 /** Lower bound of the usual spread when it measures a shift, ms. */
 const MIN_SPREAD_MS = 0.1;
 
-/** The JSON line of an event. @param expected The model's forecast when the alarm began. */
+/** @param expected The model's forecast when the alarm began. */
 export function alarmLine(
   event: AlarmEvent,
   expected?: Pick<Expectation, "quantilesMs">,
@@ -117,7 +117,6 @@ function numberOf(value = NaN): number | undefined {
   return Number.isFinite(value) ? Number(value.toPrecision(4)) : undefined;
 }
 
-/** A group of alarms as displayed. */
 interface ShownGroup {
   readonly group: AlarmGroup;
   /** The alarm with the largest shift. */

@@ -262,7 +262,7 @@ function evidenceFor(departures: readonly Departure[], numAllowed: number, group
     if (numGroupsIn(descending.slice(0, middle), groupWithinS) <= numAllowed) low = middle;
     else high = middle - 1;
   }
-  // Just above the first departure that is too many.
+  // Just above the evidence of the first departure in excess.
   return low === descending.length ? 0 : descending[low].evidence + 1e-9;
 }
 

@@ -18,7 +18,7 @@ import { quantileOfSorted } from "../../base/sample_statistics.ts";
 
 /** @internal Chosen by cross-validation over labelled series: see `lib/query/changes/RESULTS.md`. */
 export interface ChangeOptions {
-  /** Rows to see after a clear change before it is reported. */
+  /** Number of rows after a clear change before it is reported. */
   readonly delay: number;
   /** Rows after which every row is decided; at least `delay`. */
   readonly maxDelay: number;
@@ -34,9 +34,9 @@ export interface ChangeOptions {
   readonly spreadMs: number;
   /** Smallest reported difference between the medians before and after, ms. */
   readonly minShiftMs: number;
-  /** As `minShiftMs`, for levels that do not last for the delay, ms. */
+  /** As `minShiftMs`, for levels that last less than the delay, ms. */
   readonly minBriefShiftMs: number;
-  /** Smallest reported difference in interquartile ranges of the calmer side. */
+  /** Smallest reported difference between the medians, in interquartile ranges of the calmer side. */
   readonly minShiftSpreads: number;
 }
 
@@ -169,16 +169,12 @@ class Segment {
 /** Finds the changes of one series. Memory: about 100 bytes per row of the delay. */
 export class ChangeDetector {
   readonly #options: ChangeOptions;
-  /** By start. The first one began at the last decided change. */
+  /** Ascending by start. The first one began at the last decided change. */
   #segments: Segment[] = [];
-  /**
-   * The start of the segment before each one that began since the next row to decide; indexed by start modulo
-   * the length.
-   */
+  /** Start of the segment before each one that begins at an undecided row, at its start modulo the length. */
   readonly #previousStarts: Int32Array;
   /** The newest RTTs, ms; indexed by row modulo the length. */
   readonly #recent: Float64Array;
-  /** Rows added so far. */
   numRows = 0;
   /** Start of the newest decided segment. */
   #lastStart = 0;

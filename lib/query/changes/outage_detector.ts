@@ -2,16 +2,16 @@
 import { LOSS_PRIOR } from "./change_detector.ts";
 
 /**
- * The least probability that another loss follows a loss without an outage: losses come in bursts. In
- * menog-2019-05 of `tests/data` a quarter of the single losses are followed by another one, among pairs that
- * lose less than 2 %, including outages.
+ * Lower bound on the probability that a loss is followed by another without an outage: losses come in bursts.
+ * In menog-2019-05 of `tests/data`, a quarter of the single losses of pairs that lose less than 2 % are
+ * followed by another one, including outages.
  */
 const BURST_SHARE = 0.2;
 /** Replies in a row that end an outage. One is not enough: it may be a straggler. */
 export const REPLIES_BACK = 2;
 /**
- * Number of rows that the usual loss rate is estimated from. It ensures that at the default penalty of 11
- * nats two losses are never an outage, however long the pair has been without a loss.
+ * Number of rows from which the usual loss rate is estimated. At the default penalty of 11 nats, two losses
+ * are then never an outage, however long the pair has been without a loss.
  */
 const MEMORY = 200;
 
@@ -22,7 +22,7 @@ export class OutageDetector {
   /** How much less likely these losses are without an outage, less the penalty, nats. */
   evidence: number;
   isOut = false;
-  /** Losses and rows outside of outages. */
+  /** Counts outside outages. */
   readonly #usual = { lost: 0, rows: 0 };
   #numBack = 0;
 

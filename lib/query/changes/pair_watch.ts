@@ -141,10 +141,10 @@ export class PairWatch {
   numInFuture = 0;
   /** Measurements left out because others of their pair contradict their times. */
   numWrongClock = 0;
-  /** Pairs dropped. */
+  /** Pairs dropped because there were more than `maxPairs`. */
   numDropped = 0;
 
-  /** Creates a watch without pairs. @param given By default as `watch` without options. */
+  /** Creates a watch without pairs. @param given Defaults to the defaults of the command `watch`. */
   constructor(given: Partial<WatchOptions> = {}) {
     const options = { ...DEFAULT_WATCH_OPTIONS, ...given };
     this.#options = options;
@@ -177,7 +177,7 @@ export class PairWatch {
     return this.#alarms;
   }
 
-  /** Number of remembered pairs that have never replied, which have no outages. */
+  /** Number of remembered pairs that have never replied; these have no outages. */
   get numNeverReplied(): number {
     return this.#pairs.values().filter(({ rows }) => rows.length === 0).toArray().length;
   }
@@ -195,11 +195,11 @@ export class PairWatch {
   }
 
   /**
-   * Adds a measurement, as the program has it or as text with a time. A time slightly in the future is replaced by now, so that it does not make the next
-   * ones late; a measurement further ahead is left out.
+   * Adds a measurement, parsed or as text with a time. A time slightly in the future is replaced by now, so
+   * that it does not make the next ones late; a measurement further ahead is left out.
    *
    * @returns The events to report now, oldest first.
-   * @throws {UserError} If a text is invalid.
+   * @throws {UserError} If the text is invalid.
    */
   add(given: TimedMeasurement | QuestionMeasurement): AlarmEvent[] {
     const measurement = "source" in given ? given : parseTimedMeasurement(given);

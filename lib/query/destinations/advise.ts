@@ -27,7 +27,6 @@ import type { FileQuery } from "../rtt/query_file.ts";
 import { faultIn } from "../rtt/rtt_question.ts";
 import { tablesOf } from "./source_prior.ts";
 
-/** A recommended measurement. */
 interface AdvisedMeasurement {
   /** Source as given. */
   readonly src: string;
@@ -43,7 +42,6 @@ interface AdvisedMeasurement {
   readonly spread_after_ms: number;
 }
 
-/** Options for choosing measurements. */
 export interface AdviceOptions extends Omit<AnswerOptions, "quantiles"> {
   /** Maximum number of measurements. */
   readonly budget: number;
@@ -55,7 +53,6 @@ const QUARTILES = [0.25, 0.5, 0.75];
 /** Lower bound of the interquartile range. */
 const LEAST_MS = 1e-3;
 
-/** A pair and the model's answer. */
 interface Pair extends Record<"src" | "dst", string> {
   readonly nodes: DesignPair;
   readonly median_ms: number;

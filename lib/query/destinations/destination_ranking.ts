@@ -74,7 +74,6 @@ export function prefixLengthOf(
   );
 }
 
-/** A probable prefix of the destination. */
 interface LikelyDestination {
   /** A whole address unless `prefixLength` is set. */
   readonly prefix: IpPrefix;
@@ -82,7 +81,6 @@ interface LikelyDestination {
   readonly probability: number;
 }
 
-/** The answer to one question. */
 export interface RankedDestinations {
   /** Most probable first. */
   readonly destinations: readonly LikelyDestination[];
@@ -94,7 +92,6 @@ export interface RankedDestinations {
   readonly priorMass: number;
 }
 
-/** Options of a ranking. */
 interface RankOptions {
   /** Whether an address is an admissible destination (default: all are). */
   isWithin?: ((address: Uint8Array) => boolean) | undefined;
@@ -102,7 +99,7 @@ interface RankOptions {
   numCandidates?: number;
   /** Number of destinations to list (20). */
   top?: number;
-  /** Bits of the prefixes to list, each with the sum of its candidates (default: whole addresses). */
+  /** Length of the prefixes to list, bits; each sums its candidates (default: whole addresses). */
   prefixLength?: number | undefined;
   /** Number of expanded nodes after which the search for probable destinations ends (512). */
   maxExpansions?: number;
@@ -110,7 +107,6 @@ interface RankOptions {
   onSearch?: (numExpanded: number) => void;
   /** Called with the number of questions answered. */
   onProgress?: (done: number) => void;
-  /** Cancels the ranking. */
   signal?: AbortSignal | undefined;
 }
 

@@ -15,13 +15,10 @@ import { MAX_PING_RTT_MS, RTTS_MS } from "../rtt/rtt_distribution.ts";
 import { faultIn } from "../rtt/rtt_question.ts";
 import { roundedMeanMs } from "../questions/rtt.ts";
 
-/** A ranked candidate. */
 interface NearestCandidate {
   /** The candidate as given. */
   readonly candidate: string;
-  /** The candidate's name, if it has one. */
   readonly name?: string | undefined;
-  /** Median RTT. */
   readonly median_ms: number;
   /** Mean RTT of replies within 60 s, to four digits. */
   readonly mean_ms: number;
@@ -33,11 +30,9 @@ interface NearestCandidate {
   readonly regret_ms: number;
   /** How often the endpoints were measured. */
   readonly basis: BasisJson;
-  /** Notes for people. */
   readonly notes?: string[] | undefined;
 }
 
-/** A ranking of candidates by RTT. */
 interface Nearest {
   /** Nearest first. */
   readonly nearest: NearestCandidate[];
@@ -49,7 +44,6 @@ interface Nearest {
   readonly min_ms: number;
 }
 
-/** Options for ranking candidates. */
 export interface NearestOptions extends AnswerOptions {
   /** The criterion of the ranking; the other one breaks ties. */
   readonly by: "median" | "probability";

@@ -35,7 +35,7 @@ interface ExpandedNode {
   numTaken: number;
 }
 
-/** The search: it chooses the nodes to expand, and is given the probabilities of their next bytes. */
+/** Chooses the nodes to expand; the caller provides the probabilities of their next bytes. */
 export class PrefixSearch {
   /** Expanded nodes, the one with the most probable remaining child first. */
   readonly #frontier = new BinaryHeap<ExpandedNode>((a, b) => nextMass(b) - nextMass(a));
@@ -70,7 +70,7 @@ export class PrefixSearch {
    * @returns Its most probable child, which is taken too, unless the child is a whole address.
    */
   expand(node: PrefixNode, probabilities: Float64Array): PrefixNode | undefined {
-    ensure(this.#handedOut.delete(node), "a node is expanded that was not taken");
+    ensure(this.#handedOut.delete(node), "expanded a node that was not taken");
     this.numExpanded++;
     const masses = probabilities.map((probability) => node.mass * probability);
     if (node.bytes.length + 1 === this.options.numBytes) {
@@ -94,7 +94,7 @@ export class PrefixSearch {
 
   #takeLikeliest(): PrefixNode {
     const first = this.#frontier.pop();
-    ensure(first, "a child is taken where there is none");
+    ensure(first, "took a child of a node that has none left");
     const child = childOf(first, first.order[first.numTaken++]);
     if (first.numTaken < NUM_BYTES) this.#frontier.push(first);
     return child;

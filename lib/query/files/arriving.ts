@@ -99,7 +99,7 @@ export class ArrivingMeasurements {
   async *#placed(): AsyncGenerator<Placed> {
     const { paths, options: { isFollowing, signal, reading, log } } = this;
     if (paths.includes(STANDARD_INPUT)) {
-      if (paths.length > 1) throw new UserError("Cannot read both - and files: expected one or the other");
+      if (paths.length > 1) throw new UserError("Cannot read both - and files: give one or the other");
       const path = "standard input";
       const { chunks } = await openInput(STANDARD_INPUT, { raw: chunksUntil(signal, Deno.stdin.readable) });
       const found = readStream(chunks, path, reading);

@@ -6,7 +6,7 @@ import { withGeo } from "../../train/run_places.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { QuantileCalibration } from "../rtt/quantile_calibration.ts";
 
-/** How {@link loadModel} loads a model. */
+/** Options for {@link loadModel}. */
 export interface LoadOptions extends Omit<PingModelOptions, "calibration" | "names"> {
   /** The `report.json` of an evaluation of this model, whose calibration corrects RTTs (none). */
   calibration?: string | undefined;
@@ -14,7 +14,7 @@ export interface LoadOptions extends Omit<PingModelOptions, "calibration" | "nam
   geo?: readonly string[];
   /** Files with the names of addresses, as for `--names` (none). */
   names?: readonly string[];
-  /** Receives lines for people, for example that a damaged checkpoint is not used. */
+  /** Receives log lines, for example that a damaged checkpoint was skipped. */
   onLog?: (line: string) => void;
 }
 

@@ -24,10 +24,10 @@ export class Model {
 
   /**
    * Asks a question. Questions and answers are those of the HTTP API (`/openapi.json` of `serve`), with wider
-   * bounds. `score` takes `measurements`, and has an answer or an error for each.
+   * bounds. `score` takes `measurements` and returns an answer or an error for each.
    *
    * @param kind The path of the question over HTTP without `/v1/`.
-   * @throws {UserError} If it is invalid, with the text that HTTP answers.
+   * @throws {UserError} If the question is invalid, with the error text of the HTTP API.
    */
   async ask<Kind extends QuestionKind>(
     kind: Kind,

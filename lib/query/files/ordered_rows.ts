@@ -38,7 +38,7 @@ const SCHEMA: readonly SpillColumn[] = [
 /** Marks rows that are only history. */
 const HISTORY = -1;
 const BLOCK_ROWS = 4096;
-/** Shares of the memory limit; the rest is left for the program and the reader. */
+/** Share of the memory limit for sorting; the rest is left for the program and the reader. */
 const SORT_MEMORY_SHARE = 1 / 4;
 const BUFFER_MEMORY_SHARE = 1 / 16;
 /** Seed of the hash that orders sources. Any order will do. */

@@ -4,10 +4,10 @@
  *
  * The tokens of a measurement encode its fields and their order o, so their probability is P(measurement, o).
  * A consistent model trained on evenly drawn orders gives every order the same probability; the spread
- * measures its inconsistency. The sum over all orders is P(measurement). It is given that there is a
- * measurement (MeasurementStart) and whether it has a time. Each token's probability is normalised over the
- * tokens possible there, or over all tokens in vocabulary v1. A result in last position has the probability
- * of the model's pool, if any; all other fields have the network's. Vocabulary v1 has no context.
+ * measures its inconsistency. The sum over all orders is P(measurement), given that there is a measurement
+ * (MeasurementStart) and whether it has a time. Each token's probability is normalised over the tokens
+ * possible there, or over all tokens in vocabulary v1. A result in last position has the probability of the
+ * model's pool, if any; all other fields have the network's. Vocabulary v1 has no context.
  *
  * @module
  */
@@ -41,7 +41,6 @@ import { MeasurementGrammar } from "./measurement_grammar.ts";
 
 const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1, TIMESTAMP_DELTA4]);
 
-/** Bits of one block of a measurement. */
 export interface BlockBits {
   /** The field that the block encodes. */
   readonly field: Field;
@@ -59,7 +58,6 @@ interface OrderBits {
   readonly blocks: readonly BlockBits[];
 }
 
-/** Bits of one measurement. */
 export interface MeasurementBits {
   /** One element per computed order. */
   readonly orders: readonly OrderBits[];
@@ -79,7 +77,6 @@ export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
 
 /** A measurement with earlier ones. */
 interface MeasurementInContext {
-  /** What is evaluated. */
   readonly measurement: TokenMeasurement;
   /** The RTT of its `rttCode`, ms; null for no reply. Required by models of vocabulary v1. */
   readonly rttMs?: number | null;
@@ -88,8 +85,8 @@ interface MeasurementInContext {
 }
 
 /**
- * Computes the bits of measurements, each given its context. Contexts, and token prefixes shared by orders,
- * are computed once.
+ * Computes how many bits each measurement takes, given its context. Contexts, and token prefixes shared by
+ * orders, are computed once.
  *
  * @param options `order`: the only order to use, with all four fields (default: every order).
  * @throws {UserError} If the addresses of a measurement differ in version or it does not fit the model's

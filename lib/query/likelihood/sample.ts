@@ -47,15 +47,12 @@ export interface SampleQuery {
   context: readonly TokenMeasurement[];
 }
 
-/** A drawn measurement. */
 export interface Sample extends TokenMeasurement {
   /** The order in which its fields were drawn; includes `time` only if it has one. */
   readonly order: readonly Field[];
 }
 
-/** Options for drawing measurements. */
 export interface SampleOptions {
-  /** Number of measurements to draw. */
   count: number;
   /** Seed. A measurement depends only on it, the query and the measurement's index. */
   seed: number;
@@ -185,7 +182,7 @@ export function sampleContextThatFits(
   const { context, source, destination } = query;
   if (source && destination && prefixOf(source).bytes.length !== prefixOf(destination).bytes.length) {
     throw new UserError(
-      "Cannot sample between addresses of different versions: expected two addresses of the same version",
+      "Cannot sample between IPv4 and IPv6: expected two addresses of the same version",
     );
   }
   const { bytes } = prefixOf(source ?? destination ?? new Uint8Array(16));

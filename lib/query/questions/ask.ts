@@ -5,7 +5,7 @@ import { alone, type AskOptions, type Question } from "./question.ts";
 import { ASKED } from "./questions.ts";
 import { readFields } from "./read_fields.ts";
 
-/** Answers a question. @throws {UserError} If it is invalid, with the text that HTTP answers. */
+/** Answers a question. @throws {UserError} If it is invalid, with the error text of the HTTP API. */
 export async function ask(
   model: PingModel,
   kind: string,

@@ -74,7 +74,7 @@ export const likelihood = question({
     return [
       `  ${mean_bits.toFixed(2)} bits in one order of the fields`,
       `  ${spread_bits.toFixed(2)} bits standard deviation over the orders`,
-      `  ${total_bits.toFixed(2)} bits whatever the order, of those computed`,
+      `  ${total_bits.toFixed(2)} bits over all computed orders together`,
       ...blocks,
     ].join("\n");
   },

@@ -47,8 +47,8 @@ export interface MeasurementLinesOptions {
 }
 
 /**
- * Reads the measurements in a body. The body is either JSON lines, each an object of the API or a result in a
- * known format such as RIPE Atlas, or a text in a known format.
+ * Reads the measurements in a body: JSON lines, each an object of the API or a result in a known format such
+ * as RIPE Atlas, or text in a known format.
  *
  * @param options `isText`: false for JSON lines; `src`, `dst`: addresses for measurements that do not state
  *   theirs; `withIds`: whether to include RIPE Atlas' measurement and probe IDs.
@@ -121,8 +121,8 @@ function* measurementsOf(
 }
 
 /**
- * The measurements of an object with named fields. It may have the names, units and words for no reply of
- * tables. The API's schema reads all others, and explains what is wrong with its fields.
+ * Reads the measurements of an object that uses the names, units and words for no reply of tables. The API's
+ * schema reads all other objects and explains what is wrong with their fields.
  */
 function* ownMeasurements(
   object: JsonObject,
@@ -134,7 +134,7 @@ function* ownMeasurements(
   );
   const names = Object.keys(named);
   const hasOwnNames = names.every((name) => Object.hasOwn(watch.line.shape, name));
-  // Beside the API's own names, another one or a second RTT is a mistake.
+  // In addition to the API's own names, another one or a second RTT is a mistake.
   const isMixed = ["src", "dst", "rtt"].every((name) => names.includes(name)) &&
     names.some((name) => !isUsualName(name) || name in COLUMNS || /^rtt_/i.test(name));
   const findings = format && !isMixed ? [...format.findings(object, reading)] : [];

@@ -39,7 +39,7 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
   if (!(schema instanceof z.ZodObject) || !isObject(given)) return given;
   const fields = Object.entries(given).flatMap(([name, each]) => {
     const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
-    // An empty endpoint may be an unset variable, and would ask about all.
+    // An empty endpoint may come from an unset variable; without it the question would be about all.
     const isEmpty = each === "" && !["src", "dst", "within"].includes(name);
     if ((each === null || isEmpty) && field instanceof z.ZodOptional) return [];
     // Only an RTT may be null in its own right.
@@ -86,7 +86,7 @@ export function defaultsSchema({ shape }: z.ZodObject): z.ZodObject {
 /** Results of {@link queryFields}, for which errors show examples in URL form. */
 const IN_URL = new WeakSet<object>();
 
-/** A time whose offset lost its plus sign, which means a blank in a URL. */
+/** A time whose offset lost its plus sign, which means a space in a URL. */
 const BLANK_OFFSET = /(\d:\d\d(?:[.:][\d.]+)?) ([01]\d(?::?[0-5]\d)?)$/;
 
 /** The fields of a URL's query as text. @throws {UserError} If a field is given twice. */

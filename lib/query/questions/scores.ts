@@ -5,7 +5,7 @@ import { type ApiMeasurement, type Asking, fields, lineErrorSchema } from "./que
 import { score, type ScoreAnswer } from "./score.ts";
 
 const allAtOnce = fields({
-  // Each is read, and explained, on its own.
+  // Each is validated on its own and has its own error.
   measurements: z.array(z.custom<ApiMeasurement>()).min(1),
   ...score.options.shape,
 });

@@ -18,9 +18,7 @@ const QUERIES_PER_PART = 248;
 /** The same if only quantiles are needed, since a decoder holds more of those. */
 const QUANTILE_QUERIES_PER_PART = 2048;
 
-/** A query with its answer. */
 export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
-  /** The query as asked. */
   readonly query: Query;
   /** Measurements of its context that are not after its time. */
   readonly numContext: number;
@@ -28,18 +26,13 @@ export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
   readonly numContextLater: number;
   /** Measurements of its context that were used: the newest that fit. */
   readonly numContextUsed: number;
-  /** The distribution of its RTT. */
   readonly answer: PrefixAnswer;
 }
 
-/** Options for answering queries. */
 export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
   /** Context, oldest first, of queries without their own; measurements after a query's time are left out. */
   context: readonly TokenMeasurement[];
-  /**
-   * The quantiles needed for a query. Only they and P(no reply) are then exact, which is faster (default:
-   * all).
-   */
+  /** The quantiles needed for a query; only they and P(no reply) are then exact, which is faster (all). */
   quantiles?: (query: ParsedQuestion) => readonly number[];
   /** Called with the number of draws computed for a query between prefixes. */
   onDraws?: (done: number, total: number) => void;

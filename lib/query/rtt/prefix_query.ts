@@ -27,7 +27,6 @@ const PAIRS_PER_PART = 124;
 /** Enough for a standard error of one sixteenth of the spread between addresses, within a second. */
 export const DEFAULT_NUM_DRAWS = 64;
 
-/** Options for an RTT between prefixes. */
 export interface RttMixtureOptions {
   /** Number of addresses, or pairs of them, to draw; at least 2 (64). */
   numDraws?: number | undefined;
@@ -226,7 +225,6 @@ class Moments {
 /** Addresses come after the time, so that they are drawn given the time. */
 const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
 
-/** Options for drawing addresses. */
 export interface AddressDrawOptions {
   /** Number of draws, at least 2. */
   readonly numDraws: number;
@@ -234,7 +232,6 @@ export interface AddressDrawOptions {
   readonly seed: number;
 }
 
-/** A drawn source and destination. */
 interface DrawnPair {
   /** 4 or 16 bytes. */
   readonly source: Uint8Array;

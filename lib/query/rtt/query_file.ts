@@ -19,7 +19,6 @@ import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 const COLUMNS = ["src", "dst", "time"];
 const WANTED = "one with src, dst and optionally time and context";
 
-/** A query read from a line. */
 export interface FileQuery extends ParsedQuestion {
   /** Line number, from 1. */
   readonly line: number;
@@ -33,7 +32,6 @@ export interface FileQuery extends ParsedQuestion {
 export interface BadLine {
   /** Line number, from 1. */
   readonly line: number;
-  /** The reason, for people. */
   readonly error: string;
 }
 

@@ -4,7 +4,7 @@
  *
  * The probability of bytes that do not form a canonical code is removed and the rest renormalised, byte by
  * byte. With a pool, the model's codes have a share of the probability and simple forecasts the rest.
- * Finally, codes below the floor, faster than light, are removed and the rest renormalised. In the first byte
+ * Finally, codes below the floor (faster than light) are removed and the rest renormalised. In the first byte
  * that contains the floor, the model's mass is cut in the same proportion as the simple forecasts', so that
  * no further bytes need to be computed. All answers about results go through this module, so that they are
  * consistent.

@@ -190,7 +190,7 @@ export class RttDistribution {
     return bars;
   }
 
-  /** What Deno's notebooks show: the quantiles as text, and a picture. */
+  /** The quantiles as text, and a picture, for Deno's notebooks. */
   async [Symbol.for("Jupyter.display")](): Promise<{ "text/plain": string; "image/svg+xml": string }> {
     const { plotRttDistribution } = await import("./rtt_plot.ts");
     const [low, median, high] = [0.05, 0.5, 0.95].map((q) => formatMs(this.quantileMs(q)));

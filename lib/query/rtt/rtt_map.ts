@@ -54,7 +54,6 @@ export interface MapRtt {
   readonly longitude: number;
   /** Size of the cell; null for a whole country. */
   readonly cell_degrees: number | null;
-  /** Median RTT. */
   readonly median_ms: number;
   /** 5 % of the replies are faster. */
   readonly low_ms: number;
@@ -68,7 +67,6 @@ export interface MapRtt {
   readonly basis: BasisKind;
 }
 
-/** A place of a map. */
 interface MapArea extends
   Pick<
     MapRtt,
@@ -81,11 +79,9 @@ interface MapArea extends
 /** The time of a map, and earlier measurements, oldest first. */
 type MapMoment = Pick<RttQuery, "timeS" | "context">;
 
-/** The source of a map. */
 interface MapOrigin {
   /** Addresses that represent it, equally weighted and of one IP version. */
   readonly sources: readonly Uint8Array[];
-  /** The time and context. */
   readonly asked: MapMoment;
   /** Whether it is a place. */
   readonly isPlace: boolean;
@@ -98,7 +94,7 @@ export class RttMaps {
   readonly #index: PlaceIndex;
   readonly #areas = new Map<string, readonly MapArea[]>();
 
-  /** Does not compute anything yet. @throws {UserError} If the model does not know where addresses are. */
+  /** @throws {UserError} If the model does not know where addresses are. */
   constructor(readonly model: PingModel) {
     if (!model.places) {
       throw new UserError(
@@ -198,7 +194,7 @@ export class RttMaps {
     return counts;
   }
 
-  /** Yields the RTTs to places in order as they are computed. @param areas For the origin's IP version. */
+  /** Yields RTTs in order as they are computed. @param areas With addresses of the origin's IP version. */
   async *rtts(areas: readonly MapArea[], { sources, asked, isPlace }: MapOrigin): AsyncGenerator<MapRtt> {
     const tables = tablesOf(this.model.trainingData);
     const src = sources.filter((source) => tables.some((known) => known.indexOf(source) >= 0)).length;

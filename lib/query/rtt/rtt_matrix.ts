@@ -20,7 +20,6 @@ export interface MatrixNode extends FileQuery {
   readonly name?: string | undefined;
 }
 
-/** What to compute for a matrix. */
 export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
   /** Distinct sources. */
   readonly nodes: readonly MatrixNode[];
@@ -38,15 +37,13 @@ export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
 export interface MatrixRow {
   /** The node as given. */
   src: string;
-  /** The node's name, if it has one. */
   src_name?: string | undefined;
   /** Whether the pair was measured or, if not, both endpoints. */
   basis: (BasisKind | null)[];
-  /** Median RTTs. */
   median_ms: (number | null)[];
   /** P(no reply), to six decimals. */
   p_failed: (number | null)[];
-  /** RTTs of the requested quantiles, by quantile. */
+  /** RTTs at the requested quantiles, by quantile. */
   quantiles_ms: Record<string, (number | null)[]>;
   /** Drawn RTTs, if requested; null for no reply. */
   samples_ms?: ((number | null)[] | null)[] | undefined;

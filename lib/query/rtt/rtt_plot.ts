@@ -21,12 +21,12 @@ interface Plotted {
   histogram(numBars: number): readonly { lowMs: number; highMs: number; probability: number }[];
 }
 
-/** A picture, which a notebook shows. */
+/** A plot that notebooks display. */
 export class RttPlot {
-  /** Keeps the picture. @param svg One `svg` element. */
+  /** Wraps a picture. @param svg One `svg` element. */
   constructor(readonly svg: string) {}
 
-  /** What Deno's notebooks show. */
+  /** The picture for Deno's notebooks. */
   [Symbol.for("Jupyter.display")](): { "image/svg+xml": string } {
     return { "image/svg+xml": this.svg };
   }

@@ -22,7 +22,7 @@ import type { PrefixQuery, RttQuery } from "../query_tokens.ts";
 export interface RttQuestion {
   /** An address, prefix, place or AS, such as `192.0.2.1`, `2001:db8::/33`, `Berlin, DE` or `AS3320`. */
   readonly src: string;
-  /** As `src` and of the same IP version. Between two places it is IPv4 if both have it. */
+  /** Like `src`, and of the same IP version; between two places IPv4 if both have it. */
   readonly dst: string;
   /** ISO 8601 (UTC unless it names a zone) or Unix seconds, from 1990 to 2099; any time if absent. */
   readonly time?: string | number | null;
@@ -36,7 +36,7 @@ export interface QuestionMeasurement {
   readonly src: string;
   /** Destination address. */
   readonly dst: string;
-  /** As in a question. Either all measurements of a context have a time or none has. */
+  /** As in a question. Either all measurements of a context have a time or none do. */
   readonly time?: string | number | null;
   /** RTT, ms; null for no reply. */
   readonly rtt: number | null;
@@ -261,6 +261,6 @@ function inOrder(measurements: TokenMeasurement[], notes: string[]): TokenMeasur
     throw new UserError({ found: "only some context measurements have a time", expected: "all or none" });
   }
   if (timesS.every((timeS, i) => i === 0 || timeS >= timesS[i - 1])) return measurements;
-  notes.push("the context was not in order of time: it was sorted");
+  notes.push("the context was not in time order and was sorted");
   return measurements.toSorted((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0));
 }

@@ -26,8 +26,8 @@ interface Entry {
 /**
  * Scores measurements in order, a bounded number at a time.
  *
- * @param options `context`: maximum measurements in a context (20); `seed`: for the random share of p-values (0);
- *   `compute`: runs each part.
+ * @param options `context`: maximum number of measurements in a context (20); `seed`: of the random share of
+ *   p-values (0); `compute`: runs each part.
  */
 export async function* scoreMeasurements(
   model: PingModel,

@@ -74,7 +74,6 @@ class AskedReply {
 
 /** A measurement to score. */
 export interface ScoreCase {
-  /** What to score. */
   readonly measurement: TokenMeasurement;
   /** Earlier measurements, oldest first. The newest that fit are used. */
   readonly context: readonly TokenMeasurement[];
@@ -82,7 +81,6 @@ export interface ScoreCase {
   readonly number: number;
 }
 
-/** Scores of a measurement. */
 export interface Score {
   /** log P(result | source, destination, time, context), nats. */
   readonly logLikelihood: number;
@@ -94,7 +92,6 @@ export interface ScoredModel extends Pick<ModelCheckpoint, "weights" | "pool"> {
   readonly config: ModelConfig;
 }
 
-/** Options for {@link scoreResults}. */
 export interface ScoreOptions {
   /** Seed of the random share of equally probable results. */
   seed: number;

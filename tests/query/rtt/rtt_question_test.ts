@@ -25,7 +25,7 @@ Deno.test("parseQuestion() reads a context, sorts it by time and notes it", () =
     20.008,
   ]);
   assertEquals(formatAddress(context[1].source), "2001:db8::1");
-  assertEquals(notes, ["the context was not in order of time: it was sorted"]);
+  assertEquals(notes, ["the context was not in time order and was sorted"]);
   const untimed = parseQuestion({ ...PAIR, context: [{ ...PAIR, rtt: 3 }, { ...PAIR, rtt: 1 }] });
   assertEquals([untimed.context?.map(({ timeS }) => timeS), untimed.notes], [[null, null], []]);
   assertEquals(parseQuestion(PAIR).context, null);
@@ -80,7 +80,7 @@ Deno.test("a question with context after its time, or 2^32 s before it, is rejec
   withTinyModel(async (model) => {
     const context = [{ ...PAIR, time: START_S, rtt: 12 }];
     const late = { ...PAIR, time: START_S - 1, context };
-    const refused = "expected none later";
+    const refused = "its context has a later measurement";
     await assertRejects(() => model.rttDistribution(late), UserError, refused);
     await assertRejects(
       () => rttBetweenPrefixes(model, { ...late, dst: "198.51.100.0/24" }),
