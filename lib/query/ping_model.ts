@@ -153,12 +153,10 @@ export class PingModel {
     return new PingModel(config, registry, weights, 0, options);
   }
 
-  /** Parameters by name, row-major. */
   get weights(): Map<string, TensorArray> {
     return this.#adapted.weights;
   }
 
-  /** The data that the model was trained on and adapted to. */
   get trainingData(): TrainingData {
     return this.#adapted.trainingData;
   }
@@ -311,7 +309,6 @@ export class PingModel {
     this.gpu.close();
   }
 
-  /** {@link close} for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

@@ -163,7 +163,6 @@ export class AdaptedModel {
     this.adaptation = trainingData.adaptation;
   }
 
-  /** The data that the model was trained on and adapted to. */
   get trainingData(): TrainingData {
     return { ...this.#trained, adaptation: this.adaptation };
   }

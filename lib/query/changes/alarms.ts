@@ -23,11 +23,8 @@ export interface SharedEnd {
 
 /** @internal A departure of a pair from its usual level. It may become an alarm. */
 export interface Departure {
-  /** What happened. */
   readonly cause: AlarmCause;
-  /** Source address. */
   readonly src: string;
-  /** Destination address. */
   readonly dst: string;
   /** The properties that it may share with others, most specific first. */
   readonly ends: readonly SharedEnd[];
@@ -51,9 +48,7 @@ export interface AlarmGroup {
   readonly cause: AlarmCause;
   /** What all its alarms share: `src 192.0.2.1`, `dst AS3320` or `src DE`; undefined for a single alarm. */
   shared: string | undefined;
-  /** Number of alarms so far. */
   numAlarms: number;
-  /** Alarms that have not ended. */
   numOpen: number;
   /** All properties that its alarms share, most specific first. */
   ends: readonly SharedEnd[];
@@ -92,7 +87,6 @@ export interface AlarmEvent {
 
 /** @internal The beginning, change or end of a departure, which may become an event of an alarm. */
 export interface Finding extends Omit<AlarmEvent, "alarm" | "evidence" | "perDay"> {
-  /** What began, changed or ended. */
   readonly departure: Departure;
   /** The pair's level since then. */
   readonly now: Level;
@@ -172,7 +166,6 @@ export class Alarms {
     return this.#recent;
   }
 
-  /** Adds a departure to the comparison. */
   add(departure: Departure): void {
     this.numDepartures++;
     if (this.#calibration) return;

@@ -85,11 +85,8 @@ const LOSS_BACK = 0.25;
 
 /** @internal A watched pair. */
 export interface WatchedPair {
-  /** Source address. */
   readonly src: string;
-  /** Destination address. */
   readonly dst: string;
-  /** Location of the source. */
   readonly srcPlace: WatchedPlace;
   /** The newest measurements, oldest first. The last one is the detector's newest row. */
   readonly recent: readonly TimedMeasurement[];

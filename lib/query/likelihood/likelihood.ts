@@ -50,7 +50,6 @@ export interface BlockBits {
   readonly tokenBits: readonly number[];
 }
 
-/** Bits of a measurement in one order of its fields. */
 interface OrderBits {
   /** -log2 P(measurement, order). */
   readonly bits: number;
@@ -75,7 +74,6 @@ export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
   return FIELD_ORDERS.filter((order) => order[3] === "time").map((order) => order.slice(0, 3));
 }
 
-/** A measurement with earlier ones. */
 interface MeasurementInContext {
   readonly measurement: TokenMeasurement;
   /** The RTT of its `rttCode`, ms; null for no reply. Required by models of vocabulary v1. */

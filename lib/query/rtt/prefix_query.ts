@@ -102,7 +102,6 @@ export interface RttMixture {
   readonly distribution: RttDistribution;
   /** Number of draws; 0 for a single pair of addresses, which is exact. */
   readonly numDraws: number;
-  /** Number of distinct draws. */
   readonly numDistinct: number;
   /** Standard error of the distribution's `pFailed`. */
   readonly pFailedError: number;

@@ -36,7 +36,6 @@ interface ReportedModel {
   readonly isPooled: boolean;
 }
 
-/** Identifies a checkpoint. */
 export interface CheckpointIdentity {
   /** Where it comes from, for error messages. */
   readonly directory: string;

@@ -44,7 +44,6 @@ const INTERVAL_WIDTH = 0.01;
 
 /** @internal The RTT with the most replies near it. */
 interface LikeliestRtt {
-  /** The RTT, ms. */
   readonly rttMs: number;
   /** P(RTT in the surrounding interval, a hundredth wide | reply). */
   readonly probability: number;

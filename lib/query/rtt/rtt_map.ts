@@ -83,7 +83,6 @@ interface MapOrigin {
   /** Addresses that represent it, equally weighted and of one IP version. */
   readonly sources: readonly Uint8Array[];
   readonly asked: MapMoment;
-  /** Whether it is a place. */
   readonly isPlace: boolean;
   /** Position of the first address, if the model knows it. */
   readonly position: { readonly latitude: number; readonly longitude: number } | undefined;

@@ -74,7 +74,7 @@ export function parseQuestion(
 }
 
 /**
- * Reads a source and a destination. Notes tell people about values that were not taken literally.
+ * Reads a source and a destination, with notes for people about values that were not taken literally.
  *
  * @throws {UserError} If one is invalid, or a place has no addresses of the other's IP version.
  */

@@ -72,7 +72,6 @@ class AskedReply {
   }
 }
 
-/** A measurement to score. */
 export interface ScoreCase {
   readonly measurement: TokenMeasurement;
   /** Earlier measurements, oldest first. The newest that fit are used. */
