@@ -19,7 +19,7 @@ export function drawHistogram(bars: readonly DrawnBar[], width: number): string[
     const eighths = Math.round(probability / largest * width * 8);
     const bar = "█".repeat(eighths >> 3) + EIGHTHS[eighths & 7];
     const label = formatRange(lowMs, highMs).padStart(20);
-    return `${label} ${bar.padEnd(width)} ${(probability * 100).toFixed(1)} %`;
+    return `${label} ${bar.padEnd(width)} ${formatShare(probability, 1)}`;
   });
 }
 
@@ -27,6 +27,22 @@ export function drawHistogram(bars: readonly DrawnBar[], width: number): string[
 export function threeDigits(value: number): string {
   if (value === 0) return "0";
   return value >= 999.5 ? value.toFixed(0) : value.toPrecision(3);
+}
+
+/**
+ * A share in percent: `31.7 %`, `0.023 %`, or `–` for null.
+ *
+ * @param digits After the decimal point; by default 1, and 3 for shares below 0.1 %.
+ */
+export function formatShare(share: number | null, digits?: number): string {
+  if (share === null) return "–";
+  return `${(100 * share).toFixed(digits ?? (share > 0 && share < 0.001 ? 3 : 1))} %`;
+}
+
+/** A share in percent with at most three significant digits. @param error Its standard error, also a share. */
+export function percentText(share: number, error?: number): string {
+  const text = `${Number((share * 100).toPrecision(3))} %`;
+  return error === undefined ? text : `${text} ± ${percentText(error)}`;
 }
 
 /** An RTT with a suitable unit: `0.512 ms`, `154 ms`, `2.31 s`, `1.20 h`. */

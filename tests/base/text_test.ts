@@ -8,7 +8,9 @@ import {
   formatMs,
   formatRange,
   formatSeconds,
+  formatShare,
   formatTime,
+  percentText,
 } from "../../lib/base/text.ts";
 
 Deno.test("formatCount() prints at most four figures", () => {
@@ -24,6 +26,18 @@ Deno.test("formatCount() prints at most four figures", () => {
 Deno.test("formatSeconds() and formatBytes() choose their unit", () => {
   assertEquals([4.21, 42, 185, 7800].map(formatSeconds), ["4.2 s", "42 s", "3 min 05 s", "2 h 10 min"]);
   assertEquals([512, 1500, 1_500_000].map(formatBytes), ["512 B", "1500 B", "1.50 MB"]);
+});
+
+Deno.test("formatShare() has fixed decimals, percentText() at most three digits", () => {
+  assertEquals([0, 0.000234, 0.3166, null].map((share) => formatShare(share)), [
+    "0.0 %",
+    "0.023 %",
+    "31.7 %",
+    "–",
+  ]);
+  assertEquals(formatShare(0.3166, 0), "32 %");
+  assertEquals([0, 0.000234, 0.5].map((share) => percentText(share)), ["0 %", "0.0234 %", "50 %"]);
+  assertEquals(percentText(0.3166, 0.0123), "31.7 % ± 1.23 %");
 });
 
 Deno.test("drawHistogram() draws the largest bar at full width and the others in proportion", () => {

@@ -1,17 +1,10 @@
 /** Inspects the JSON files beside the data: manifests, truth files, lists of rejected rows. @module */
-import { formatBytes, isoTime } from "../../base/text.ts";
+import { formatBytes, formatShare, isoTime } from "../../base/text.ts";
 import { FormatError } from "../../base/errors.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { readManifest } from "../../io/files/manifest.ts";
 import { SyntheticTruth } from "../../data/synth/truth.ts";
-import {
-  type Fact,
-  formatPairs,
-  formatShare,
-  type InspectOptions,
-  type Report,
-  type Target,
-} from "./report.ts";
+import { type Fact, formatPairs, type InspectOptions, type Report, type Target } from "./report.ts";
 
 const SHOWN_INPUTS = 3;
 

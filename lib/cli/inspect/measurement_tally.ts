@@ -1,5 +1,5 @@
 /** Counts measurements in files of any format. @module */
-import { isoTime } from "../../base/text.ts";
+import { formatShare, isoTime } from "../../base/text.ts";
 import { basename, dirname } from "@std/path";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { KeyTable } from "../../data/probe_rows/external_sort/keys.ts";
@@ -8,7 +8,6 @@ import { mix } from "../../base/random.ts";
 import {
   distributionFact,
   type Fact,
-  formatShare,
   type Histogram,
   logHistogram,
   TimeHistogram,

@@ -15,7 +15,6 @@ import {
   distributionFact,
   type Fact,
   formatFiles,
-  formatShare,
   type InspectOptions,
   logHistogram,
   type Report,
@@ -30,7 +29,7 @@ import {
   splitOf,
 } from "./measurement_tally.ts";
 import { decodeV2, describeMeasurement, type TokenSample, tokenSection } from "./token_samples.ts";
-import { formatBytes } from "../../base/text.ts";
+import { formatBytes, formatShare } from "../../base/text.ts";
 
 /** Tokens of the most common measurement: IPv4 with a 1-byte gap. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;

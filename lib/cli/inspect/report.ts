@@ -74,10 +74,6 @@ export function formatPairs(pairs: object): string {
   return Object.entries(pairs).map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(", ") || "none";
 }
 
-export function formatShare(share: number): string {
-  return `${(100 * share).toFixed(share > 0 && share < 0.001 ? 3 : 1)} %`;
-}
-
 /** A number with four significant digits. */
 export function formatValue(value: number): string {
   return Number.isInteger(value) && Math.abs(value) < 1e6

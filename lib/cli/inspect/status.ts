@@ -5,7 +5,7 @@
  * @module
  */
 import { basename, dirname, join } from "@std/path";
-import { formatBytes, formatCount, formatLoss, formatSeconds } from "../../base/text.ts";
+import { formatBytes, formatCount, formatLoss, formatSeconds, formatShare } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { ConfigError, shortened, UserError } from "../../base/errors.ts";
 import { type ArrayTask, formatIndexes, NEXT, ONLY_TASK, WORK } from "../../io/files/array_task.ts";
@@ -13,7 +13,7 @@ import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../.
 import { placeOfFile } from "../../io/files/output_place.ts";
 import { readLock } from "../../io/files/output_lock.ts";
 import { listTasks, manifestName, readBegun, workName } from "../../io/files/task_manifests.ts";
-import { describeReports, type Fact, formatShare, type Json, type Report, reportAsJson } from "./report.ts";
+import { describeReports, type Fact, type Json, type Report, reportAsJson } from "./report.ts";
 import { CHECKPOINTS, STATE_FILE } from "../../io/files/checkpoint_folder.ts";
 import { checkpointDirectory, hasCheckpoints } from "../../train/checkpoint.ts";
 import { type CheckpointState, readState } from "../../train/checkpoint_files.ts";

@@ -3,12 +3,13 @@
  *
  * @module
  */
+import { formatShare } from "../../base/text.ts";
 import { type ChartCurve, lineChart, rankOf } from "../../base/report/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../base/report/page.ts";
 import type { AdaptSection } from "../sections/adapt_section.ts";
 import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
 import type { ComparedMetric } from "../metrics/rtt_comparison.ts";
-import { comparedCell, countText, insideCell, METRIC_NAMES, percentText } from "./quantities.ts";
+import { comparedCell, countText, insideCell, METRIC_NAMES } from "./quantities.ts";
 
 export const ADAPTED_HEADING = "Unseen addresses, after K measurements of each";
 const ADAPTED_METRICS: readonly ComparedMetric[] = ["medianAbsoluteMs", "p90Relative", "nmae", "crpsMs"];
@@ -68,7 +69,7 @@ function introduction(section: AdaptSection): string {
     "predicts other replies, without context, the same for every K. Each cell shows the model's number with its 95 % interval, " +
     "with the best baseline's below it, coloured if the difference is significant. Baselines are trained again " +
     `for every K, with the same replies; their settings were chosen on ${tuned}. The intervals contain ` +
-    `${percentText(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;
+    `${formatShare(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;
 }
 
 /** The median errors of the model and of the baselines that are best after the most measurements. */

@@ -20,7 +20,6 @@ import {
   msText,
   NONE,
   percentIntervalText,
-  percentText,
   scoreText,
   valueCell,
 } from "./quantities.ts";
@@ -31,7 +30,7 @@ import type { FailureSection } from "../sections/failure_section.ts";
 import { calibrationPart, reliabilityChart, rttPart } from "./rtt_part.ts";
 import type { MeanWithError } from "../../base/sample_statistics.ts";
 import type { CalibratedScores, TruthScores, TruthSection } from "../sections/truth_section.ts";
-import { formatCount, formatSeconds } from "../../base/text.ts";
+import { formatCount, formatSeconds, formatShare } from "../../base/text.ts";
 import type { EvalReport, EvalRun } from "../report.ts";
 import { adaptPart } from "./adapt_part.ts";
 import { summaryPart } from "./summary.ts";
@@ -133,7 +132,7 @@ function titleOf({ version, numContext, numCases }: DestinationScores): string {
 function exactCell(method: MethodScores, count: "top1Exact" | "top5Exact"): TableCell {
   const difference = method.modelMinusThis?.[count];
   const verdict = difference ? `; ${SHOWN[verdictOf(difference)]}` : "";
-  return valueCell(percentText(method[count]), percentIntervalText(method.intervals[count]) + verdict);
+  return valueCell(formatShare(method[count]), percentIntervalText(method.intervals[count]) + verdict);
 }
 
 /** Verdicts on methods for which a larger share is better. */
@@ -146,7 +145,7 @@ function guessTable(scores: DestinationScores): Block[] {
     method.method,
     exactCell(method, "top1Exact"),
     exactCell(method, "top5Exact"),
-    ...lengths.map((bits) => percentText(method.top1Prefix[bits])),
+    ...lengths.map((bits) => formatShare(method.top1Prefix[bits])),
   ]);
   const headings = ["", "address, first guess", "in five", ...lengths.map((bits) => `/${bits}, first guess`)];
   return [element("h3", titleOf(scores)), tableOf(headings, rows, "compared")];
@@ -191,7 +190,7 @@ function failurePart(section: FailureSection): Block[] {
 function failureRows(section: FailureSection): TableCell[][] {
   const score = (brier: number | null, interval: Interval | null) =>
     valueCell(scoreText(brier), intervalText(interval, scoreText));
-  const share = (name: string, value: number | null) => `${name} (${percentText(value, 2)})`;
+  const share = (name: string, value: number | null) => `${name} (${formatShare(value, 2)})`;
   return [
     ["model", score(section.brier, section.brierInterval)],
     [
@@ -237,7 +236,7 @@ function truthRow([name, scores]: [name: string, scores: CalibratedScores & Part
     withErrorText(trueBits),
     withErrorText(excessBits),
     withErrorText(outcomeExcessBits, 4),
-    ...coverage.map(({ share }) => percentText(share)),
+    ...coverage.map(({ share }) => formatShare(share)),
     msText(quantiles?.find(({ q }) => q === 0.5)?.medianAbsoluteMs ?? null),
     numReplies === undefined ? NONE : countText(numReplies),
   ];
@@ -363,8 +362,8 @@ function floorRow(effect: FloorEffect): TableCell[] {
   return [
     of === "all" ? "all" : "with more than 1 % of the probability below",
     countText(numMeasurements),
-    `${countText(numBelow)} (${percentText(numBelow / numMeasurements)})`,
-    percentText(massBelow),
+    `${countText(numBelow)} (${formatShare(numBelow / numMeasurements)})`,
+    formatShare(massBelow),
     ...METRICS.map((metric): TableCell => {
       const compared = comparisons.find((each) => each.metric === metric);
       if (!compared) return NONE;
@@ -373,8 +372,8 @@ function floorRow(effect: FloorEffect): TableCell[] {
       return { text: msText(model), note, kind: KIND_OF[verdict] };
     }),
     {
-      text: percentText(insideOf(coverage)),
-      note: `without ${percentText(insideOf(coverageWithout))}`,
+      text: formatShare(insideOf(coverage)),
+      note: `without ${formatShare(insideOf(coverageWithout))}`,
     },
   ];
 }
@@ -387,7 +386,7 @@ function placeRow({ name, model, coverage, comparisons }: PlaceGroup): TableCell
   return [
     name,
     ...METRICS.map((metric) => comparedCell(metric, model, comparisons)),
-    percentText(insideOf(coverage)),
+    formatShare(insideOf(coverage)),
     countText(model.numMeasurements),
   ];
 }
@@ -421,7 +420,7 @@ function choiceRow({ method, regretMs, rightShare, intervals, modelMinusThis }: 
     method,
     cell(msText(regretMs), intervalText(intervals.regretMs), intervalText(byRegret), verdictOf(byRegret)),
     cell(
-      percentText(rightShare),
+      formatShare(rightShare),
       percentIntervalText(intervals.rightShare),
       percentIntervalText(byShare),
       REVERSED[verdictOf(byShare)],

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { threeDigits } from "../../base/text.ts";
+import { formatShare, threeDigits } from "../../base/text.ts";
 import type { TableCell } from "../../base/report/page.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
 import type { Coverage } from "../metrics/calibration.ts";
@@ -45,7 +45,7 @@ export function percentIntervalText(interval: Interval | null | undefined): stri
 }
 
 export function metricText(metric: ComparedMetric, value: number | null): string {
-  return SHARES.includes(metric) ? percentText(value) : msText(value);
+  return SHARES.includes(metric) ? formatShare(value) : msText(value);
 }
 
 export function metricIntervalText(metric: ComparedMetric, interval: Interval | null): string {
@@ -100,16 +100,16 @@ export function insideCell(
     return share === null ? [] : [{ name, share, distance: Math.abs(share - SHOWN_LEVEL) }];
   }).toSorted((a, b) => a.distance - b.distance).at(0);
   const notes: string[] = [];
-  if (corrected) notes.push(`corrected: ${percentText(insideOf(corrected))}`);
-  if (nearest) notes.push(`${nearest.name}: ${percentText(nearest.share)}`);
+  if (corrected) notes.push(`corrected: ${formatShare(insideOf(corrected))}`);
+  if (nearest) notes.push(`${nearest.name}: ${formatShare(nearest.share)}`);
   return {
-    text: `${percentText(found?.share ?? null)}${percentIntervalText(found?.interval)}`,
+    text: `${formatShare(found?.share ?? null)}${percentIntervalText(found?.interval)}`,
     note: notes.join("; "),
   };
 }
 
 export function levelHeadings(coverage: readonly Pick<Coverage, "level">[]): string[] {
-  return coverage.map(({ level }) => `${percentText(level, 0)} interval`);
+  return coverage.map(({ level }) => `${formatShare(level, 0)} interval`);
 }
 
 /** Three digits, so that small scores can be distinguished. */
@@ -120,11 +120,6 @@ export function scoreText(value: number | null): string {
 function signedMs(ms: number): string {
   if (ms === 0) return "0";
   return `${ms < 0 ? "−" : ""}${threeDigits(Math.abs(ms))}`;
-}
-
-/** @param digits After the decimal point. */
-export function percentText(share: number | null, digits = 1): string {
-  return share === null ? NONE : `${(100 * share).toFixed(digits)} %`;
 }
 
 export function fixedText(value: number | null, digits = 2): string {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { formatShare } from "../../base/text.ts";
 import {
   type Chart,
   type ChartAxis,
@@ -31,7 +32,6 @@ import {
   msText,
   NONE,
   percentIntervalText,
-  percentText,
   ratioText,
   rivalText,
   valueCell,
@@ -97,7 +97,7 @@ function introduction(section: RttSection): string {
     "(the median within the likeliest interval that is 1 % wide). Relative errors are shares of the measured " +
     "RTT. NMAE is the sum of the errors divided by the sum of the measured RTTs. CRPS scores the whole " +
     `distribution; for a single number it is the absolute error.${others} In brackets: ` +
-    `${percentText(confidence, 0)} intervals from ${countText(numResamples)} resamples of the ` +
+    `${formatShare(confidence, 0)} intervals from ${countText(numResamples)} resamples of the ` +
     `${countText(numClusters)} ${by}s of the measurements.${few} ` +
     "A difference is significant if its interval, " +
     "from the same resamples, does not contain 0.";
@@ -391,7 +391,7 @@ function coverageTable(groups: readonly Covered[]): string {
   const isCounted = groups.some(({ numMeasurements }) => numMeasurements !== undefined);
   const rows = groups.map(({ name, coverage, numMeasurements = 0 }): TableCell[] => [
     name,
-    ...coverage.map(({ share, interval }) => valueCell(percentText(share), percentIntervalText(interval))),
+    ...coverage.map(({ share, interval }) => valueCell(formatShare(share), percentIntervalText(interval))),
     ...(isCounted ? [countText(numMeasurements)] : []),
   ]);
   const headings = [...levelHeadings(groups[0].coverage), ...(isCounted ? ["predictions"] : [])];

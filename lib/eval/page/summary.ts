@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { formatShare } from "../../base/text.ts";
 import { type Block, element, tableOf } from "../../base/report/page.ts";
 import { formatTable } from "../../base/text_table.ts";
 import {
@@ -17,16 +18,7 @@ import type { Interval } from "../metrics/bootstrap.ts";
 import type { EvalReport } from "../report.ts";
 import { isOfModel } from "../sections/ranking_section.ts";
 import { noneText } from "./adapt_part.ts";
-import {
-  capital,
-  countText,
-  fixedText,
-  insideOf,
-  KIND_OF,
-  msText,
-  percentText,
-  scoreText,
-} from "./quantities.ts";
+import { capital, countText, fixedText, insideOf, KIND_OF, msText, scoreText } from "./quantities.ts";
 
 const MOST_ANSWERS = 5;
 
@@ -52,7 +44,7 @@ export interface EvalAnswer {
 
 const TEXT_OF: Record<EvalAnswer["unit"], (value: number) => string> = {
   "ms": msText,
-  "share": percentText,
+  "share": formatShare,
   "squared error": scoreText,
 };
 
@@ -110,11 +102,11 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalA
     const { numMeasurements, medianAbsoluteMs, relative, coverage } = rtt.model.overall;
     sentences.push(
       `The median error of ${countText(numMeasurements)} predicted RTTs is ${msText(medianAbsoluteMs)}; ` +
-        `nine of ten are within ${percentText(relative.p90, 0)} of the measured RTT.`,
+        `nine of ten are within ${formatShare(relative.p90, 0)} of the measured RTT.`,
     );
     const share = insideOf(coverage);
     if (share !== null) {
-      sentences.push(`The 90 % intervals contain ${percentText(share)} of the measured RTTs.`);
+      sentences.push(`The 90 % intervals contain ${formatShare(share)} of the measured RTTs.`);
     }
   } else if (bits) {
     const perMeasurement = fixedText(bits.withTimes.bitsPerMeasurement);

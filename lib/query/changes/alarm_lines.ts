@@ -1,6 +1,6 @@
 /** Alarms as JSON and as text. @module */
 import * as z from "zod";
-import { formatCount, formatMs, formatSeconds, isoTime } from "../../base/text.ts";
+import { formatCount, formatMs, formatSeconds, formatShare, isoTime } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
@@ -102,15 +102,13 @@ function alarmText({ kind, reason, alarm }: AlarmEvent): string {
 function sizeText({ cause, usual, now }: Alarm): string {
   if (cause === "outage") return `no reply, usually ${formatMs(usual.medianMs)}`;
   if (Number.isNaN(now.medianMs) || Number.isNaN(usual.medianMs) || now.lossRate - usual.lossRate > 0.5) {
-    return `${percent(now.lossRate)} lost, usually ${percent(usual.lossRate)}`;
+    return `${formatShare(now.lossRate, 0)} lost, usually ${formatShare(usual.lossRate, 0)}`;
   }
   const shiftMs = now.medianMs - usual.medianMs;
   const spreads = Math.abs(shiftMs) / Math.max(MIN_SPREAD_MS, usual.spreadMs);
   const sign = shiftMs < 0 ? "-" : "+";
   return `${sign}${formatMs(Math.abs(shiftMs))}, ${Number(spreads.toPrecision(2))} x its usual spread`;
 }
-
-const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 /** Rounds to four digits; undefined, which JSON omits, for NaN. */
 function numberOf(value = NaN): number | undefined {

@@ -10,7 +10,7 @@ import { withName } from "../../data/addresses/ip_prefix.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { histogramChart, rowChart } from "../../base/report/charts.ts";
 import { element, pageOf, tableOf } from "../../base/report/page.ts";
-import { formatCount, formatMs, isoTime } from "../../base/text.ts";
+import { formatCount, formatMs, isoTime, percentText } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 
 /** Rows with a smaller p-value count as surprising. Under a correct model this share of rows does. */
@@ -222,7 +222,7 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
               rows: sources.map((source) => ({
                 label: withName(source.src, source.name),
                 value: 100 * source.surprising / source.rows,
-                text: shareText(source),
+                text: percentText(source.surprising / source.rows),
               })),
               title: `% of rows below ${SURPRISING_P_VALUE}`,
               width: 300,
@@ -262,7 +262,7 @@ function tablesOf({ mostSurprising, lossRuns, sources, numSources }: ScoreFindin
 }
 
 function shareSentence({ rows, surprising }: ScoreFindings): string {
-  return `${shareText({ rows, surprising })} of ${formatCount(rows)} rows (${
+  return `${percentText(surprising / rows)} of ${formatCount(rows)} rows (${
     formatCount(surprising)
   }) have a ` +
     `p-value below ${SURPRISING_P_VALUE}; if the model is correct, ${100 * SURPRISING_P_VALUE} % do.`;
@@ -295,13 +295,9 @@ function sourceCells(source: SourceFindings): string[] {
     withName(src, name),
     formatCount(rows),
     formatCount(surprising),
-    shareText(source),
+    percentText(source.surprising / source.rows),
     meanBits.toFixed(2),
   ];
-}
-
-function shareText({ rows, surprising }: Pick<SourceFindings, "rows" | "surprising">): string {
-  return `${+(100 * surprising / rows).toPrecision(3)} %`;
 }
 
 function binsOf(counts: readonly number[], width: number): { low: number; high: number; value: number }[] {

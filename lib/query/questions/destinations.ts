@@ -1,4 +1,5 @@
 /** `destinations`: the most probable destinations for a source and an RTT. @module */
+import { percentText } from "../../base/text.ts";
 import * as z from "zod";
 import { formatTable } from "../../base/text_table.ts";
 import { formatPrefix, type IpPrefix, isAddress, withName } from "../../data/addresses/ip_prefix.ts";
@@ -13,7 +14,6 @@ import {
   endNames,
   fields,
   notes,
-  percent,
   question,
   readSource,
   seed,
@@ -158,7 +158,7 @@ export const destinations = question({
     return [
       formatTable([head, ...rows], { left: [0, 2, 3] }),
       `probabilities among ${candidates} destinations, whose total probability before the RTT was known was ` +
-      `${percent(prior_mass)}; others cannot be listed`,
+      `${percentText(prior_mass)}; others cannot be listed`,
       timeLine(time),
     ].join("\n");
   },

@@ -1,7 +1,7 @@
 /** `map`: the RTTs from a source to countries, or to cells in them. @module */
 import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
-import { formatMs, formatRange } from "../../base/text.ts";
+import { formatMs, formatRange, percentText } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -11,7 +11,6 @@ import {
   context,
   endNames,
   fields,
-  percent,
   question,
   readSource,
   src,
@@ -91,7 +90,7 @@ export const map = question({
       name,
       formatMs(median_ms),
       formatRange(low_ms, high_ms),
-      percent(p_failed),
+      percentText(p_failed),
       basis,
     ]);
     const table = formatTable([["country", "name", "median", "90 %", "no reply", "basis"], ...rows], {

@@ -1,6 +1,6 @@
 /** `nearest`: the nearest of some candidates to a source. @module */
 import * as z from "zod";
-import { formatMs } from "../../base/text.ts";
+import { formatMs, percentText } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { basisSchema } from "../../data/addresses/known_addresses.ts";
@@ -13,7 +13,6 @@ import {
   endNames,
   fields,
   notes,
-  percent,
   question,
   readSource,
   seed,
@@ -117,9 +116,9 @@ export const nearest = question({
     const rows = nearest.map(({ candidate, name, median_ms, p_failed, p_nearest, regret_ms, basis }) => [
       withName(candidate, name),
       formatMs(median_ms),
-      percent(p_nearest),
+      percentText(p_nearest),
       formatMs(regret_ms),
-      percent(p_failed),
+      percentText(p_failed),
       basis.kind,
     ]);
     const head = ["candidate", "median", "P(nearest)", "regret", "no reply", "basis"];
@@ -127,7 +126,7 @@ export const nearest = question({
       formatTable([head, ...rows], { left: [0, 5] }),
       `of ${candidates} candidates; the shortest of their RTTs is ${formatMs(min_ms)} on average, ` +
       `P(none replies) ${
-        percent(p_no_reply)
+        percentText(p_no_reply)
       }; the regret of a choice is how much longer its RTT is on average`,
       timeLine(time),
     ].join("\n");

@@ -219,9 +219,3 @@ export function readSource(
     notes: [...new Set(read.notes)],
   };
 }
-
-/** A share as text, to three significant digits (shares may be tiny); `error` is its standard error. */
-export function percent(share: number, error?: number): string {
-  const text = `${+(share * 100).toPrecision(3)} %`;
-  return error === undefined ? text : `${text} ± ${percent(error)}`;
-}

@@ -1,7 +1,7 @@
 /** `rtt`: the distribution of the RTT between two addresses, prefixes or places. @module */
 import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
-import { drawHistogram, formatMs } from "../../base/text.ts";
+import { drawHistogram, formatMs, percentText } from "../../base/text.ts";
 import { isAddress, withName } from "../../data/addresses/ip_prefix.ts";
 import { basisJson, basisSchema } from "../../data/addresses/known_addresses.ts";
 import { rttsText } from "../../data/addresses/measured_text.ts";
@@ -20,7 +20,6 @@ import {
   endNames,
   fields,
   notes,
-  percent,
   question,
   seed,
   SERVED_DRAWS,
@@ -143,10 +142,11 @@ export const rtt = question({
       ...basis.moment ? [line("time", basis.moment.text)] : [],
       line("rests on", basis.text),
       ...basis.rtts ? [line("measured", rttsText(basis.rtts))] : [],
-      line("no reply", percent(p_failed, errors?.p_failed)),
+      line("no reply", percentText(p_failed, errors?.p_failed)),
       line(
         "likeliest",
-        `${formatMs(likeliest.rtt_ms)}, ${percent(likeliest.probability)} of the replies in 1 % around it`,
+        `${formatMs(likeliest.rtt_ms)}, ` +
+          `${percentText(likeliest.probability)} of the replies in 1 % around it`,
       ),
       ...quantiles.map(([q, rttMs]) =>
         line(`${+(Number(q) * 100).toFixed(4)} %`, ms(rttMs, errors?.quantiles_ms[q]))
@@ -302,8 +302,8 @@ function likelihoodLines(
     ? `${formatMs(low_ms)} or more`
     : `${+low_ms.toFixed(3)}-${+high_ms.toFixed(3)} ms`;
   return [
-    `  P(RTT <= ${rtt_ms} ms) ${percent(cdf, error)}`,
-    `    in ${bounds}: ${percent(probability)}, ${bits === null ? "no mass" : `${bits.toFixed(2)} bits`}`,
+    `  P(RTT <= ${rtt_ms} ms) ${percentText(cdf, error)}`,
+    `    in ${bounds}: ${percentText(probability)}, ${bits === null ? "no mass" : `${bits.toFixed(2)} bits`}`,
   ];
 }
 
@@ -313,10 +313,10 @@ function drawnLines(
   >,
 ): string[] {
   const lines = [`  of ${num_draws} draws from the model, ${num_distinct} different; ± is a standard error`];
-  if (source_probability !== null) lines.push(`  P(source in its prefix) ${percent(source_probability)}`);
+  if (source_probability !== null) lines.push(`  P(source in its prefix) ${percentText(source_probability)}`);
   if (destination_probability !== null) {
     const error = standard_errors.destination_probability || undefined;
-    lines.push(`  P(destination in its prefix) ${percent(destination_probability, error)}`);
+    lines.push(`  P(destination in its prefix) ${percentText(destination_probability, error)}`);
   }
   return lines;
 }

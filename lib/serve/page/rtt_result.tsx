@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
-import { formatMs, formatRange, formatTime } from "../../base/text.ts";
+import { formatMs, formatRange, formatTime, percentText } from "../../base/text.ts";
 import { formatPercent } from "./texts.ts";
 import { CsvButton, CurlButton } from "./saved_files.tsx";
 import { useMemo } from "preact/hooks";
@@ -266,7 +266,7 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
         { ...axisStyle(colors, "below"), values: (_chart, splits) => splits.map(formatTick) },
         {
           ...axisStyle(colors, "left"),
-          values: (_chart, splits) => splits.map((value) => `${Number((value * 100).toPrecision(3))} %`),
+          values: (_chart, splits) => splits.map((value) => percentText(value)),
         },
       ],
       hooks: {
