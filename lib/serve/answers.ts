@@ -11,9 +11,9 @@ import type { PingService } from "./api/ping_service.ts";
 import type { ServedModels } from "./served_models.ts";
 
 export interface Limits {
-  /** The most bytes of a JSON body, and of each line of JSON lines. */
+  /** Maximum bytes of a JSON body, and of each JSON line. */
   readonly maxBodyBytes: number;
-  /** Seconds to read and answer a request; for JSON lines, until the client has taken one more answer. */
+  /** Time limit for a request, s; for JSON lines, between the answers that the client takes. */
   readonly maxRequestS: number;
   /** Concurrent connections; a few more are accepted, for `/healthz` and `/metrics` only. */
   readonly maxConnections: number;
@@ -26,7 +26,7 @@ export interface AnswerOptions {
   readonly limits: Limits;
   /** Aborted when the server accepts no further questions. */
   readonly stopping: AbortSignal;
-  /** Prints faults of the server itself. */
+  /** Logs faults of the server itself. */
   readonly log: (line: string) => void;
 }
 
@@ -82,8 +82,8 @@ export type AskLines = (
 
 /**
  * Answers a POST of JSON lines, or of measurements in another format. The next line is read only when the
- * client takes answers, which bounds memory. An error before the first answer is sent as a problem; after it,
- * the connection is broken off.
+ * client takes answers, which bounds memory. An error before the first answer is sent as a problem; a later
+ * one ends the connection.
  *
  * @param options `breakOff`: ends the connection; `isMeasurements`: whether other formats are accepted.
  */
@@ -170,7 +170,7 @@ export class TimeLimit implements Disposable {
   readonly #seconds: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Starts the time limit. @param client Aborted when the client disconnects. */
+  /** @param client Aborted when the client disconnects. */
   constructor(seconds: number, client: AbortSignal) {
     this.#seconds = seconds;
     const leave = () => this.#controller.abort(new ApiError(400, "Cannot answer: the client disconnected"));
@@ -198,7 +198,7 @@ export class TimeLimit implements Disposable {
 }
 
 interface BodyOptions {
-  /** The most bytes of the body or of a line. */
+  /** Maximum bytes of the body or of a line. */
   maxBytes: number;
   /** Stops reading; its reason is thrown. */
   signal: AbortSignal;
@@ -245,10 +245,10 @@ export async function readJson(
   return { lengthBytes, value };
 }
 
-/** Replaces a line that cannot be read. It is not JSON, so the answer is an error. */
+/** Placeholder for an unreadable line. It is not JSON, so its answer is an error. */
 const UNREADABLE = "?";
 
-/** The lines of a body. They can be read once, and are read on demand. */
+/** The lines of a body, read once and on demand. */
 class BodyLines implements AsyncIterable<string> {
   readonly #request: Request;
   readonly #options: BodyOptions;
@@ -284,7 +284,7 @@ class BodyLines implements AsyncIterable<string> {
     }
   }
 
-  /** Replaces the answer to a line that could not be read with the reason. */
+  /** Replaces the answer to an unreadable line with the reason. */
   explained<Answer extends { line: number }>(answer: Answer): Answer | LineError {
     const fault = this.#faults.get(answer.line);
     if (fault === undefined) return answer;
@@ -293,7 +293,7 @@ class BodyLines implements AsyncIterable<string> {
   }
 }
 
-/** Texts in UTF-16 and, as files are read, in other encodings, whose letters are replaced. */
+/** Converts text to UTF-8 as files are read: UTF-16 is decoded, letters in other encodings are replaced. */
 async function* inUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const toUtf8 = new ToUtf8();
   const decoder = new TextDecoder();

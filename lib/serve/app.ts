@@ -47,7 +47,7 @@ export function makeApp(options: AppOptions): Hono {
 }
 
 /**
- * The app of a stage that watches. It serves only what monitors request.
+ * The app of a watching stage, which serves only what monitors request.
  *
  * @param options `refresh`: called before metrics are read.
  */
@@ -256,10 +256,6 @@ class HostNames {
 function requireOrigin(origin: string | undefined, url: string, allowOrigins: readonly string[]): void {
   if (origin === undefined || URL.parse(origin)?.host === new URL(url).host) return;
   if (allowOrigins.includes("*") || allowOrigins.includes(origin)) return;
-  throw new ApiError(
-    403,
-    `Cannot answer a page from ${
-      shortened(origin)
-    }: it is not from this server; start it with --allow-origin`,
-  );
+  const fault = "it is not from this server; start the server with --allow-origin";
+  throw new ApiError(403, `Cannot answer a page from ${shortened(origin)}: ${fault}`);
 }

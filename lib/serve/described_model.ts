@@ -1,4 +1,4 @@
-/** A model from disk with its description, for servers and exported sites. @module */
+/** Reads a model with its description from disk, for servers and exported sites. @module */
 import * as z from "zod";
 import { dirname, join } from "@std/path";
 import { dataJson } from "../data/addresses/known_addresses.ts";
@@ -23,9 +23,9 @@ interface ModelFiles {
   calibration?: string | undefined;
   /** See `readEvaluation`. */
   report?: string | undefined;
-  /** Whether the network answers without its pool (false). */
+  /** Whether to answer without the pool (false). */
   noPool?: boolean;
-  /** Files with the places of addresses; they replace what the checkpoint knows (none). */
+  /** Files with the places of addresses, which replace those of the checkpoint (none). */
   geo?: readonly string[];
 }
 
@@ -126,8 +126,7 @@ const reportSchema = z.object({
 /**
  * The evaluation of a model; null if there is none.
  *
- * @param named Path of a `report.json`. By default the report in the run or next to it is used, if it is of
- *   this model.
+ * @param named Path of a `report.json`; by default, the report in the run or next to it, if of this model.
  * @throws {UserError} If the named report cannot be read.
  * @throws {FormatError} If it is not an evaluation report or is of another model.
  */
@@ -170,7 +169,7 @@ function readReport(path: string): z.infer<typeof reportSchema> {
   try {
     return reportSchema.parse(JSON.parse(text));
   } catch (cause) {
-    const message = "it is not an evaluation report, expected the report.json of an eval; run eval again";
+    const message = "it is not the report.json of an eval; run eval again";
     throw new FormatError(message, { path, cause });
   }
 }

@@ -56,7 +56,7 @@ export function withinDescriptors(limits: Limits, log: (line: string) => void): 
  * Counts free descriptors, up to a maximum, by opening them: a stage may not read the limit of its process.
  */
 function freeDescriptors(most: number): number {
-  // In a package from a registry there is no file that the stage may read.
+  // A package from a registry has no file that the stage may read.
   if (!import.meta.url.startsWith("file:")) return most;
   const path = fromFileUrl(import.meta.url);
   const opened: Deno.FsFile[] = [];

@@ -185,7 +185,7 @@ function withoutNulls(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries.map(([name, each]) => [name, read(name, each)]));
 }
 
-/** The arguments of a tool, which some clients send as a text of JSON. */
+/** Tool arguments, which some clients send as JSON text. */
 function argumentsOf(given: unknown): unknown {
   return typeof given === "string" ? parseLenientJson(given) ?? given : given;
 }

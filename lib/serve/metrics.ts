@@ -35,9 +35,8 @@ function reading(type: "counter" | "gauge", name: string, help: string, value: n
   return { name, help, type, samples: () => [["", {}, value]] };
 }
 
-/** A value that can rise and fall. */
 export const gauge = (name: string, help: string, value: number) => reading("gauge", name, help, value);
-/** A counter; `name` must end with `_total`. */
+/** @param name Must end with `_total`. */
 export const total = (name: string, help: string, value: number) => reading("counter", name, help, value);
 
 /** Counts values up to each bound, for each set of labels. */

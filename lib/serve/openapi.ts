@@ -141,7 +141,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   "/healthz": {
     get: {
       operationId: "getHealth",
-      summary: "whether the server answers",
+      summary: "whether the server can answer",
       answer: { type: "text/plain", schemas: [] },
       problems: [503],
     },
@@ -149,7 +149,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   "/metrics": {
     get: {
       operationId: "getMetrics",
-      summary: "counters and times in Prometheus' text format",
+      summary: "the server's metrics in Prometheus' text format",
       answer: { type: "text/plain", schemas: [] },
       problems: [],
     },

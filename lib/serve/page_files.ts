@@ -1,4 +1,4 @@
-/** The page's files, from its bundle and as the server sends them. @module */
+/** Loads the page's files from their bundle, and describes them as the server sends them. @module */
 import { createHash } from "node:crypto";
 import { fromFileUrl, join } from "@std/path";
 import { ensure, UserError } from "../base/errors.ts";
@@ -16,11 +16,11 @@ export interface PageBundle {
   readonly hash: string;
   /** Text of each file of the page, by name. */
   readonly files: Readonly<Record<string, string>>;
-  /** The licences of the whole program and its packages; those of the page's own are in its `licenses.txt`. */
+  /** The licences of the whole program and its packages; the page's own are in its `licenses.txt`. */
   readonly licenses: string;
 }
 
-/** Loads the bundle, or says what is wrong with it. In a checkout it must match the current sources. */
+/** Loads the bundle, or reports what is wrong with it. In a checkout it must match the current sources. */
 export async function loadBundle(): Promise<PageBundle | "missing" | "outdated"> {
   const bundle = await importBundle();
   if (bundle === "missing") return bundle;
@@ -48,7 +48,7 @@ function requireBundle(found: PageBundle | "missing" | "outdated", action: strin
 }
 
 /**
- * The licences of the program, which needs no permission to read files.
+ * Loads the licences of the program, without permission to read files.
  *
  * @throws {UserError} If the bundle is missing.
  */

@@ -25,7 +25,7 @@ import { gauge, type Metric, total } from "./metrics.ts";
 /** A watch and the counts that its metrics report. */
 export interface WatchedState {
   readonly watch: PairWatch;
-  /** Maximum pairs with metrics of their own, which bounds their number. */
+  /** Maximum pairs that have their own metrics. */
   readonly maxPairs: number;
   /** Absent without a model. */
   readonly expectations?: PairExpectations | undefined;
@@ -120,7 +120,7 @@ export function watchMetrics(
       ? [
         counter("webhook_sent", "Events accepted by the webhook.", webhook.numSent),
         counter("webhook_failed_tries", "Failed attempts to post an event.", webhook.numFailedTries),
-        counter("webhook_lost", "Events that the webhook refused or that were dropped.", webhook.numLost),
+        counter("webhook_lost", "Events that the webhook rejected or that were dropped.", webhook.numLost),
         reading("webhook_waiting", "Events not yet accepted by the webhook.", webhook.numWaiting),
       ]
       : []),
@@ -209,7 +209,7 @@ export async function* watchLines(
       if (watch.numLate > numLate && watch.numUsed === numUsed) {
         yield {
           line,
-          error: "found a time before one of the pair's earlier measurements, expected time order; left out",
+          error: "time must not be before the pair's earlier measurements; left out",
         };
       }
     } catch (error) {

@@ -96,7 +96,7 @@ async function checkLineTools(client: Client, server: TestServer): Promise<void>
   assert(Number(scored[3].loss_run_p_value) < 1 && scored[4].error);
   // `watch` answers only lines with events or errors; after another client, all lines but the newest are late.
   const watched = await answersOf("watch", { measurements: lines });
-  const late = watched.filter(({ error }) => /time before/.test(String(error)));
+  const late = watched.filter(({ error }) => /must not be before/.test(String(error)));
   assert([0, PINGS.length - 1].includes(late.length));
   assertEquals(watched.slice(late.length), [scored[4]]);
   const { isError, content } = await client.callTool({ name: "score", arguments: { measurements: "x" } });

@@ -128,7 +128,7 @@ Deno.test("serve answers every route", (test) =>
       await requireProblem(check(1001, "?lookback=10"), 400, /expected only permitted_total_alerts/);
       const [end, late] = await server.postLines("/v1/watch", [...measured(91, 130), ...measured(99, 100)]);
       assertEquals([end.event, end.reason], ["end", "usual"]);
-      assertStringIncludes(String(late.error), "found a time before one of the pair's earlier measurements");
+      assertStringIncludes(String(late.error), "time must not be before the pair's earlier measurements");
       const lost = { ...PAIR, time: startS + 240 * 130, rtt: null, prb_id: 77 };
       assertEquals(
         await (await server.fetch("/v1/watch", {
@@ -330,7 +330,7 @@ Deno.test("serve answers every route", (test) =>
       }
       const report = join(folder, "report.json");
       Deno.writeTextFileSync(report, "{}");
-      assertStringIncludes((await serve("--report", report)).stderr, "it is not an evaluation report");
+      assertStringIncludes((await serve("--report", report)).stderr, "it is not the report.json of an eval");
       const run = { modelSha256: "0", numMeasurements: 1, split: "test" };
       Deno.writeTextFileSync(report, JSON.stringify({ run }));
       assertStringIncludes((await serve("--report", report)).stderr, "it is the report of another model");

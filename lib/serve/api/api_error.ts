@@ -1,5 +1,5 @@
 /**
- * Errors of requests as clients see them: problem details (RFC 9457) with the line that a stage would print.
+ * Request errors as clients see them: problem details (RFC 9457) with the line that a stage would print.
  *
  * @module
  */
@@ -65,7 +65,7 @@ function apiErrorOf(error: unknown): ApiError {
 }
 
 /**
- * Runs work on a validated request. If it fails now, such as on the GPU, the client is not at fault.
+ * Runs work for a validated request. If it fails now, for example on the GPU, the client is not at fault.
  *
  * @throws {Error} If the work fails; the reason of an aborted signal is thrown unchanged.
  */
@@ -95,7 +95,7 @@ export function problemResponse(problem: Problem, headers: Record<string, string
   });
 }
 
-/** A complete HTTP/1.1 response to input that is not an HTTP request. It closes the connection. */
+/** A complete HTTP/1.1 response, which closes the connection, to input that is not an HTTP request. */
 export function rawProblem(status: ProblemStatus, detail: string): string {
   const { problem } = new ApiError(status, detail);
   const body = JSON.stringify(problem);

@@ -1,5 +1,5 @@
 /**
- * Answers the requests of many clients with one model, in a server or in a worker of a browser.
+ * Answers the requests of many clients with one model, in a server or a browser's worker.
  *
  * All clients share one GPU. `ModelDecoders` has two decoders. Each runs its work in the order of arrival,
  * one group of at most 8,192 rows at a time, so the groups of different callers alternate. As a result:
@@ -45,7 +45,7 @@ import { type BatchOptions, type Caller, LongWork, RttBatcher, SizeGate } from "
 import type { ModelAnswer, ModelInfo } from "./schemas.ts";
 import { scoreMeasurements } from "../../query/score/score_lines.ts";
 
-/** Lines of one caller in work before the first is answered: two batches, one of which is running. */
+/** Lines of a caller that are processed before the first is answered: two batches, one of them running. */
 const LINES_AT_ONCE = 124;
 
 interface PingServiceOptions {
@@ -58,7 +58,7 @@ type Asked = {
   readonly [N in QuestionName]: (question: QuestionOf<N>, signal?: AbortSignal) => Promise<AnswerOf<N>>;
 };
 
-/** Operations on a model: a method for each kind of question, and those below. All inputs are validated. */
+/** Operations on a model: one method per kind of question, and those below. All inputs are validated. */
 export interface PingService extends Asked {}
 export class PingService {
   readonly #model: PingModel;
@@ -105,7 +105,7 @@ export class PingService {
    * Answers JSON lines, each a question, in order as they arrive.
    *
    * @param lines Empty lines are skipped but counted.
-   * @param defaults Fields for lines that do not have them.
+   * @param defaults Fields for lines that lack them.
    */
   async *lines<N extends QuestionName>(
     name: N,
@@ -178,7 +178,7 @@ export class PingService {
   }
 }
 
-/** The operations that the page uses, on a server or on the model in a worker of the browser. */
+/** The operations that the page uses, on a server or on the model in the browser's worker. */
 export type PingApi = Pick<
   PingService,
   "rtt" | "rttBatch" | "destinations" | "map" | "places" | "score" | "model"
@@ -189,7 +189,7 @@ const NUM_TRIED = 16;
 /** The largest P(no reply) of an example, unless all pairs exceed it. */
 const MAX_EXAMPLE_LOSS = 0.1;
 
-/** Pairs that were measured often and reply. */
+/** Chooses often-measured pairs that reply. */
 async function examplesOf(model: PingModel): Promise<ModelAnswer["examples"]> {
   const asked = { timeS: null, context: [] };
   const pairs = model.trainingData.known.mostMeasured(NUM_TRIED);

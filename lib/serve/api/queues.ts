@@ -25,7 +25,7 @@ export interface BatchOptions {
   maxBatch?: number;
   /** Maximum time that a question waits for others while the GPU is idle, ms (10). */
   maxWaitMs?: number;
-  /** How many callers may wait before further ones are refused (1,024). */
+  /** How many callers may wait before further ones are rejected (1,024). */
   maxQueue?: number;
   onBatch?: (size: number) => void;
 }
@@ -64,7 +64,7 @@ async function untilSignal<T>(
   }
 }
 
-/** Maximum bytes of questions in work. A question takes about 20 times its length in memory. */
+/** Maximum bytes of questions being answered. A question takes about 20 times its length in memory. */
 const MAX_AT_WORK_BYTES = 4 * 2 ** 20;
 /** Questions up to this length have a separate budget, so they do not wait for longer ones. */
 const SMALL_BYTES = 2 ** 14;
@@ -122,7 +122,7 @@ class Room {
   }
 }
 
-/** The queue of questions about exact distributions. */
+/** Merges questions about exact distributions into batches. */
 export class RttBatcher {
   readonly #model: Pick<PingModel, "config" | "likelyRttDistributions">;
   readonly #options: Required<BatchOptions>;
@@ -266,7 +266,7 @@ export class LongWork {
   readonly #queue = new FairQueue<() => void>();
   #isRunning = false;
 
-  /** @param maxQueue How many callers may wait before further ones are refused. */
+  /** @param maxQueue How many callers may wait before further ones are rejected. */
   constructor(readonly maxQueue: number = MAX_QUEUE) {}
 
   get queueLength(): number {

@@ -21,7 +21,7 @@ export const statusCheckQuestionSchema = fields({
 /** The alarms of a measurement by probe, like RIPE Atlas' status checks. */
 export const statusCheckAnswerSchema = z.object({
   global_alert: z.boolean().describe("whether more probes alert than are permitted"),
-  total_alerts: z.int().describe("probes that alert"),
+  total_alerts: z.int().describe("number of alerting probes"),
   probes: z.record(
     z.string(),
     z.object({
@@ -31,11 +31,11 @@ export const statusCheckAnswerSchema = z.object({
       source: z.string().describe("the probe's country, else its AS, else its address"),
       all: z.array(z.number().nullable()).optional().describe("the newest RTTs, oldest first, ms"),
     }),
-  ).describe("by prb_id, or by address if there is none"),
+  ).describe("keyed by prb_id, or by address if there is none"),
 });
 export type StatusCheckAnswer = z.infer<typeof statusCheckAnswerSchema>;
 
-/** What a model's files say about it: its sizes and its training data. */
+/** A model as its files describe it: sizes, training data, evaluation. */
 export const modelInfoSchema = z.object({
   version: z.string(),
   step: z.int(),
@@ -43,7 +43,7 @@ export const modelInfoSchema = z.object({
   vocabulary: z.string(),
   model_sha256: z.string().describe("the checkpoint's weights: SHA-256, hexadecimal"),
   data_fingerprint: z.string().describe("fingerprint of the probe rows that the model was trained on"),
-  trained_tokens: z.int().describe("tokens of all training steps, including padding"),
+  trained_tokens: z.int().describe("tokens in all training steps, including padding"),
   config: z.record(z.string(), z.unknown())
     .describe("the run's whole configuration: model, optim, data, train"),
   is_calibrated: z.boolean(),
@@ -56,7 +56,7 @@ export const modelInfoSchema = z.object({
   evaluation: z.object({
     num_measurements: z.int(),
     split: z.string(),
-    num_training: z.int().describe("number of measurements in the training split that were counted"),
+    num_training: z.int().describe("number of training measurements that the evaluation counted"),
     methods: z.array(z.object({
       name: z.string(),
       median_absolute_ms: z.number(),
@@ -81,6 +81,6 @@ export const problemSchema = z.object({
   title: z.string(),
   status: z.int(),
   detail: z.string().describe("the error message, as a command would print it"),
-  field: z.string().optional().describe("the field of the question that is wrong, if it is one"),
+  field: z.string().optional().describe("the question's invalid field, if one is at fault"),
 });
 export type Problem = z.infer<typeof problemSchema>;

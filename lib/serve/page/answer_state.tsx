@@ -1,4 +1,4 @@
-/** Shows how far an answer is: being asked, failed, or complete. @module */
+/** Shows the state of an answer: pending, failed or complete. @module */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { AskError } from "./open_api.ts";
@@ -83,7 +83,7 @@ export function AnswerState<T>({ answer, doing, summary, children }: {
   );
 }
 
-/** Counts the seconds that it has been shown, visible from 2 s on. */
+/** The seconds since it appeared, shown from 2 s on. */
 function Seconds() {
   const [seconds, setSeconds] = useState(0);
   useEffect(() => {

@@ -51,7 +51,7 @@ function describeData(data: ModelAnswer["data"]): string {
 
 function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelAnswer> }) {
   if (!value) {
-    return isBusy ? <p class="busy">Reading what the model was trained on</p> : null;
+    return isBusy ? <p class="busy">Reading the model's description</p> : null;
   }
   const { data } = value;
   return (
@@ -145,7 +145,7 @@ function App({ opened }: { opened: OpenedApi }) {
     return () => removeEventListener("popstate", read);
   }, []);
   const hasMap = model.value !== undefined && sourcesOfPlaces(model.value.config).length > 0;
-  // Until it is known whether the model has a map, show nothing that would change under the user's hands.
+  // Until it is known whether the model has a map, nothing is shown that would change later.
   const isKnown = model.value !== undefined || model.error !== undefined;
   const opening = !asked?.isOpen ? asked?.part : !isKnown ? undefined : hasMap ? "map" : "ask";
   // The age of the data determines the default time of a question.
@@ -209,7 +209,7 @@ function App({ opened }: { opened: OpenedApi }) {
       <main id="main">
         {shown ? <h1 tabIndex={-1} ref={heading}>{shown.heading}</h1> : null}
         <p class="lead">
-          A language model of the Internet: it has read ping measurements and answers with the whole
+          A language model of the Internet: trained on ping measurements, it answers with the whole
           distribution of a round-trip time (RTT).
         </p>
         <DataBanner model={model} />

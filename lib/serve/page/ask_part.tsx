@@ -113,7 +113,7 @@ function headingOf(
 function LastQuestions({ part }: { part: PartProps }) {
   const { fields } = part;
   const others = lastQuestions().filter(({ src, dst }) => src !== fields.src || dst !== fields.dst);
-  return <Pairs part={part} title="Asked before:" pairs={others} />;
+  return <Pairs part={part} title="Recent questions:" pairs={others} />;
 }
 
 const KEY = "ping-llm last questions";
@@ -153,15 +153,14 @@ function Examples({ part }: { part: PartProps }) {
   return (
     <>
       <p class="hint">
-        An address or a prefix, IPv4 or IPv6. Your recent questions will be kept here, in this browser. An
-        example is shown below.
+        An address or a prefix, IPv4 or IPv6. This browser will keep your recent questions here. Below is an
+        example.
       </p>
       <Pairs part={part} title="For example:" pairs={pairs} />
     </>
   );
 }
 
-/** Pairs of addresses that can be asked about with a click. */
 function Pairs({ part, title, pairs }: {
   part: PartProps;
   title: string;
@@ -237,7 +236,7 @@ export function rangeOfHours(answers: readonly AnswerOf<"rtt">[]) {
 function Strip({ hours }: { hours: readonly Hour[] }) {
   const plan = useMemo(() => planOf(hours), [hours]);
   const { lowMs, highMs, leastFailed, mostFailed, isMuch } = rangeOfHours(hours.map(({ answer }) => answer));
-  const label = `Median and bands from ${formatTime(hours[0].timeS)}: the medians lie between ` +
+  const label = `Median and bands from ${formatTime(hours[0].timeS)}: the medians are between ` +
     `${formatMs(lowMs)} and ${formatMs(highMs)}.`;
   return (
     <>
@@ -245,7 +244,7 @@ function Strip({ hours }: { hours: readonly Hour[] }) {
         ? (
           <figure>
             <figcaption>
-              RTT in ms by hour (UTC): line, the median; bands, what 50 % and 90 % of the replies take.
+              RTT in ms by hour (UTC). Line: the median; bands: 50 % and 90 % of the replies.
             </figcaption>
             <Chart label={label} heightPx={HEIGHT_PX} plan={plan} />
           </figure>
@@ -254,8 +253,8 @@ function Strip({ hours }: { hours: readonly Hour[] }) {
           <p>
             The hour makes little difference: median {formatRange(lowMs, highMs)}, no reply{" "}
             {formatPercent(leastFailed)} to{" "}
-            {formatPercent(mostFailed)}. A chart is shown where medians differ by 5 % or no reply by 2
-            percentage points.
+            {formatPercent(mostFailed)}. A chart is shown if medians differ by 5 % or no reply by 2 percentage
+            points.
           </p>
         )}
       <details>

@@ -1,4 +1,4 @@
-/** Shows the basis of an answer: a badge, a sentence, and the measurements. @module */
+/** Shows what an answer is based on: a badge, a sentence, and the measurements. @module */
 import type { BasisJson, BasisKind } from "../../data/addresses/known_addresses.ts";
 import { medianOf } from "../../data/addresses/measured_text.ts";
 import { ScrolledTable } from "./table.tsx";

@@ -13,10 +13,10 @@ import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { faultOfEnd, LinesField, type PartProps, Question, readTime, TimeField } from "./fields.tsx";
 import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
 
-/** A larger table would be too much for one request, and for a reader. */
+/** A larger table would be too much for one request and for its reader. */
 const MAX_CELLS = 400;
 
-/** The distinct lines of a field. A line of several addresses is split. */
+/** The distinct lines of a field. A line with several addresses is split. */
 function linesOf(text: string | undefined): string[] {
   const ends = (text ?? "").split("\n").flatMap((line) => {
     const parts = line.split(/[\s,]+/).filter((part) => part !== "");
@@ -26,7 +26,7 @@ function linesOf(text: string | undefined): string[] {
 }
 
 function faultOfLines(lines: readonly string[]): string | undefined {
-  if (lines.length === 0) return "Found nothing, expected addresses or prefixes, one a line";
+  if (lines.length === 0) return "Enter addresses or prefixes, one per line";
   return lines.filter(isMeantAsPrefix).map(faultOfEnd).find((fault) => fault);
 }
 
@@ -43,7 +43,7 @@ export function ComparePart(part: PartProps) {
   const numCells = sources.length * destinations.length;
   if (numCells > MAX_CELLS) {
     faults.destinations =
-      `Found ${sources.length} × ${destinations.length} pairs, expected at most ${MAX_CELLS}`;
+      `Enter at most ${MAX_CELLS} pairs; found ${sources.length} × ${destinations.length}`;
   }
   const isRight = isAsked && Object.keys(faults).length === 0;
   const questions = sources.flatMap((src) =>
@@ -184,11 +184,11 @@ function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
   return (
     <>
       <p class="hint" id="matrix-hint">
-        Median RTT and share of pings without a reply: the stronger the blue, the longer; orange where 10 % or
-        more are lost. <BasisBadge kind="measured" />: the pair was measured;{" "}
+        Median RTT and share of pings without a reply: stronger blue means longer, orange that at least 10 %
+        are lost. <BasisBadge kind="measured" />: the pair was measured;{" "}
         <BasisBadge kind="estimate" />: both addresses were, but never as a pair;{" "}
-        <BasisBadge kind="guess" />: at least one address never was. Enter or a click shows the distribution,
-        arrow keys move.
+        <BasisBadge kind="guess" />: at least one address never was. Arrow keys move, Enter or a click shows
+        the distribution.
       </p>
       <div class="scroll">
         <table

@@ -40,7 +40,7 @@ interface OpenApi {
   components?: { schemas?: Record<string, Schema> };
 }
 
-/** Addresses for examples if the model has none. */
+/** Example addresses if the model has none. */
 const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
 
 async function readJson<T>(path: string, signal: AbortSignal): Promise<T> {
@@ -144,7 +144,7 @@ function Description({ api, pair }: { api: OpenApi; pair: typeof PAIR }) {
       <p>
         {api.info.description} Version {api.info.version}. Programs read the same from{" "}
         <a href="openapi.json">openapi.json</a>. Times are Unix seconds or ISO 8601, RTTs milliseconds; an RTT
-        of null is a ping without a reply. Bodies are JSON, or lines of JSON (application/x-ndjson).
+        of null is a ping without a reply. Bodies are JSON or JSON lines (application/x-ndjson).
       </p>
       {operations.map(({ path, method, operation }) => (
         <section class="operation" key={`${method} ${path}`}>
@@ -235,7 +235,7 @@ function FieldTable({ name, rows }: { name: string; rows: readonly Field[] }) {
     <ScrolledTable
       name={name}
       class="fields"
-      columns={["Name", "Type", "Needed", "Meaning"]}
+      columns={["Name", "Type", "Required", "Meaning"]}
       rows={rows.map(({ name, required, schema, description }) => [
         <code key="name">{name}</code>,
         typeText(schema),

@@ -1,4 +1,4 @@
-/** Form fields of questions, each with a label, a hint, and its error. @module */
+/** The form fields of questions, each with its label, hint and error. @module */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { faultText } from "../../base/errors.ts";
@@ -270,7 +270,7 @@ export function readTime(
   for (const name of addresses) {
     const text = fields[name]?.trim() ?? "";
     const fault = text === ""
-      ? "Found nothing, expected an IPv4 or IPv6 address or prefix, or a place"
+      ? "Enter an IPv4 or IPv6 address or prefix, or a place"
       : isMeantAsPrefix(text)
       ? faultOfEnd(text)
       : undefined;

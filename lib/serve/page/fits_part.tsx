@@ -27,8 +27,8 @@ function questionOf(fields: Fields, nowMs: number): { question: QuestionOf<"dest
   const { time, faults } = readTime(fields, ["src"], nowMs);
   const low = rttOf(fields.low);
   const high = fields.high?.trim() ? rttOf(fields.high) : low;
-  if (!(low >= 0)) faults.low = "Expected an RTT in ms, such as 20";
-  if (!(high >= low)) faults.high = "Expected an RTT in ms, at least as large as the first, or nothing";
+  if (!(low >= 0)) faults.low = "Enter an RTT in ms, such as 20";
+  if (!(high >= low)) faults.high = "Enter an RTT in ms, at least as large as the first, or nothing";
   return { question: { src: fields.src?.trim() ?? "", rtt: [low, high], time, top: TOP }, faults };
 }
 
@@ -116,9 +116,9 @@ function Fitting({ answer }: { answer: AnswerOf<"destinations"> }) {
         Destinations at {formatRange(low, high)} from {withName(src, answer.src_name)}
       </h2>
       <p>
-        {formatTime(time)}. Probabilities are shares among {answer.candidates}{" "}
-        destinations: those that this source is known to measure, and likely ones. Their total probability
-        before the RTT was known was {formatPercent(prior_mass)}; others cannot be listed.
+        {formatTime(time)}. Probabilities are relative to {answer.candidates}{" "}
+        candidates: the destinations that this source is known to measure, and other likely ones. Their total
+        probability before the RTT was known was {formatPercent(prior_mass)}; others cannot be listed.
       </p>
       <ScrolledTable
         name="Destinations"

@@ -1,4 +1,4 @@
-/** The "Map" part, first if the model knows places: RTTs from one source to everywhere. @module */
+/** The "Map" part of the page, first if the model knows places: RTTs from a source to everywhere. @module */
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import { Figure, quantileOf } from "./rtt_result.tsx";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -26,7 +26,7 @@ import { formatCount, formatMs, formatRange, formatTime } from "../../base/text.
 import { formatPercent } from "./texts.ts";
 import { CurlButton, curlGet, saveFile } from "./saved_files.tsx";
 
-/** Places per request, which takes one or two seconds on two cores. Levels are in drawing order. */
+/** Places per request: one or two seconds on two cores. Levels are in drawing order. */
 const PLACES_AT_ONCE: Readonly<Record<MapLevel, number>> = { country: 64, cell: 256 };
 
 /** A map, possibly incomplete. */
@@ -180,10 +180,10 @@ function saveMap(format: "csv" | "svg", map: ShownMap, layer: MapLayer, geoFiles
 
 /** Selects the quantity that shades the map. */
 function Layers({ part, layer }: { part: PartProps; layer: MapLayer }) {
-  const names = { median: "Median RTT", interval: "How uncertain: width of the 90 % interval" };
+  const names = { median: "Median RTT", interval: "Uncertainty: width of the 90 % interval" };
   return (
     <fieldset class="layers">
-      <legend class="unseen">What shades the map</legend>
+      <legend class="unseen">Quantity that shades the map</legend>
       {MAP_LAYERS.map((each) => (
         <label key={each}>
           <input
@@ -304,7 +304,7 @@ function Map({ map, layer, part, labels, dot }: {
           }}
           onKeyDown={move}
         />
-        <div class="zoom" role="group" aria-label="Part of the map">
+        <div class="zoom" role="group" aria-label="Visible part of the map">
           <button type="button" class="quiet" onClick={() => setView(zoomed(shownView, 2))}>Zoom in</button>
           <button type="button" class="quiet" onClick={() => setView(zoomed(shownView, 0.5))}>
             Zoom out
@@ -330,7 +330,6 @@ function Map({ map, layer, part, labels, dot }: {
   );
 }
 
-/** Whether every place on a map is only a guess. */
 function isGuess({ places }: ShownMap): boolean {
   return places.every(({ basis }) => basis === "guess");
 }

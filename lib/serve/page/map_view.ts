@@ -1,7 +1,7 @@
 /** The visible part of the map, and how wheel, fingers and keys change it. @module */
 import { mapPoint, type MapPosition, type MapView, WORLD } from "../../base/report/world_map.ts";
 
-/** If data fill a larger share of the world than this, the whole world is shown. */
+/** The whole world is shown if data fill a larger share of it than this. */
 const MOST_FILLED = 0.7;
 /** The smallest share of the world's width that a view can have. */
 const LEAST_SHARE = 1 / 32;

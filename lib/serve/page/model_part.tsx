@@ -36,7 +36,7 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
           {hasServer
             ? (
               <p>
-                For programs: <a href="docs">the HTTP API</a>, described for machines by{" "}
+                Programs use <a href="docs">the HTTP API</a>, which is also described by{" "}
                 <a href="openapi.json">openapi.json</a>.
               </p>
             )
@@ -89,7 +89,7 @@ function TrainingCurve({ curve }: { curve: CurvePoints }) {
       last.eval_loss?.toFixed(2)
     } ` +
       `at step ${last.step}.`
-    : "No validation loss is known.";
+    : "The run has no validation loss.";
   return (
     <section aria-labelledby="training">
       <h2 id="training">Training</h2>

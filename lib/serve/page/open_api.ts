@@ -48,7 +48,6 @@ export type WorkerMessage =
 
 type AskProblem = Pick<Problem, "detail" | "field">;
 
-/** A question that was not answered. */
 export class AskError extends Error {
   constructor(readonly problem: AskProblem) {
     super(problem.detail);

@@ -1,4 +1,4 @@
-/** The "Check pings" part of the page: the user's own pings, which the model gets as context. @module */
+/** The "Check pings" part of the page: scores the user's own pings and gives them as context. @module */
 import { useMemo } from "preact/hooks";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import type { PingApi } from "../api/ping_service.ts";
@@ -71,7 +71,7 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   else if (pings.length === 0 && !pasted.needsSource) {
     faults.pings = `Found no pings: ${pasted.faults[0]?.message ?? "no line contains one"}`;
   } else if (pings.length > MAX_PINGS) {
-    faults.pings = `Found ${pings.length} pings, expected at most ${MAX_PINGS}`;
+    faults.pings = `Paste at most ${MAX_PINGS} pings; found ${pings.length}`;
   }
   return { pasted, src, dst, time, faults };
 }

@@ -31,8 +31,7 @@ export function RttResult(
         <QuantileTable curves={curves} />
         <figure>
           <figcaption>
-            P(RTT ≤ x), if a reply comes. Shaded: what 50 % and 90 % of the replies take; dotted: the median;
-            {" "}
+            P(RTT ≤ x), given a reply. Shaded: 50 % and 90 % of the replies; dotted: the median;{" "}
             <span class="likeliest-mark" aria-hidden="true">▲</span> the likeliest RTT.
           </figcaption>
           <DistributionChart curves={curves} />
@@ -126,7 +125,7 @@ function RttNotes({ answer }: { answer: AnswerOf<"rtt"> }) {
       <p>
         {withName(answer.src, answer.src_name)} to {withName(answer.dst, answer.dst_name)}, {formatTime(time)}
         {context_measurements === 0 ? "" : given}.
-        {drawn ? ` A mixture over ${drawn.num_distinct} pairs of addresses that the model drew.` : ""}
+        {drawn ? ` A mixture over ${drawn.num_distinct} address pairs drawn by the model.` : ""}
       </p>
       {notes.map((note) => <p key={note}>{note}</p>)}
     </div>
@@ -350,7 +349,7 @@ function roundStep(least: number): number {
   return [1, 2, 5, 10].map((factor) => factor * decade).find((step) => step >= least) ?? least;
 }
 
-/** Every half per cent, so that curves are as fine where they are steep as where they are flat. */
+/** Every half percent, so that curves are equally fine where they are steep and where they are flat. */
 export const CURVE_QUANTILES = Array.from({ length: 199 }, (_, i) => (i + 1) / 200);
 
 interface Curve {
@@ -456,7 +455,7 @@ function paddedRange(low: number, high: number): [number, number] {
   return [low - padding, high + padding];
 }
 
-/** Formats a number without a zero decimal part. */
+/** Formats an RTT without trailing zeros after the decimal point. */
 function formatTick(rttMs: number): string {
   return formatMs(rttMs).replace(/\.?0+ /, (zeros) => zeros.startsWith(".") ? " " : zeros);
 }

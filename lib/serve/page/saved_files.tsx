@@ -47,7 +47,6 @@ export function curlGet(path: string, fields: Readonly<Record<string, unknown>>)
   return curlCommand(url.href);
 }
 
-/** A curl command that posts JSON lines. */
 export function curlPost(path: string, lines: readonly unknown[]): string {
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   return curlCommand(new URL(path, document.baseURI).href, { type: "application/x-ndjson", text });

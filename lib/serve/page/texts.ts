@@ -1,4 +1,4 @@
-/** Formats probabilities and the times of questions for people. @module */
+/** Formats probabilities for people, and reads and formats the times of questions. @module */
 import { faultText } from "../../base/errors.ts";
 import { threeDigits } from "../../base/text.ts";
 import { formatAge } from "../../data/addresses/measured_text.ts";

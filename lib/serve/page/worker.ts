@@ -269,7 +269,7 @@ async function answer({ id, operation, question }: Extract<PageMessage, { kind: 
   }
 }
 
-/** An error for people. Errors that only a bug in this program can cause are also logged. */
+/** Describes an error for people. Errors that only a bug can cause are also logged. */
 function problemIn(error: unknown, action: string): Problem {
   const problem = problemOf(error);
   if (problem.status !== 500) return problem;

@@ -27,17 +27,17 @@ const FURTHER = [
   `${FOLDER}/deno.json`,
 ];
 
-/** The licences of what is not a package. */
+/** Credits and licences of what is not a package. */
 const PAGE_DATA =
   `The world map is made from Natural Earth (https://www.naturalearthdata.com), which is in the
 public domain.
 `;
 const PROGRAM_DATA = `${PAGE_DATA}
-The campaign of demo is from RIPE Atlas (https://atlas.ripe.net), its places are by DB-IP (https://db-ip.com,
-CC BY 4.0), its ASes by RouteViews, DB-IP and NRO, from ip-location-db (CC BY 4.0).
+The measurements of demo are from RIPE Atlas (https://atlas.ripe.net), their places from DB-IP
+(https://db-ip.com, CC BY 4.0), their ASes from RouteViews, DB-IP and NRO by way of ip-location-db (CC BY 4.0).
 
 An executable contains Deno (https://deno.com), Copyright the Deno authors, under the MIT licence, with V8 and
-the libraries that https://github.com/denoland/deno names.
+the libraries that https://github.com/denoland/deno lists.
 `;
 
 async function makeBundle(licenses: string): Promise<PageBundle> {
@@ -66,7 +66,7 @@ async function makeBundle(licenses: string): Promise<PageBundle> {
   return { sources, hash, files, licenses };
 }
 
-/** Bundles a script. @returns Its code, and the paths of the modules that are in it. */
+/** Bundles a script. @returns Its code and the paths of its modules. */
 async function bundle(source: string): Promise<{ code: string; modules: string[] }> {
   const options = ["--minify", "--platform", "browser", "--sourcemap", "inline"];
   const text = await deno(["bundle", "-q", ...options, source]);
@@ -79,7 +79,7 @@ function graphOf(modules: readonly string[]): Promise<ModuleGraph> {
   return moduleGraph(modules.map((path) => new URL(path, ROOT).href), deno);
 }
 
-/** The licences of the packages of a graph and of the map's shapes. @param about Precedes them. */
+/** The licences of a graph's packages and of the map's shapes. @param about Precedes them. */
 async function licensesOf({ packages, locked }: ModuleGraph, about: string): Promise<string> {
   const map = locked.filter(({ name }) => name === "world-atlas");
   return `${about}\n${licensesText(await readSource("LICENSE"), [...packages, ...map])}`;

@@ -101,7 +101,7 @@ export function writeSite(
   ];
 }
 
-/** What the site says about its model, except its files. */
+/** The site's description of its model, without the files. */
 function describe(
   { info: model, calibration, dtype, names }: SiteContent,
 ): Omit<Site, "weights" | "trainingData"> {
@@ -114,7 +114,7 @@ function describe(
   };
 }
 
-/** Halves only parameters: other entries, such as keys and coordinates of addresses, need more digits. */
+/** Stores only parameters as float16: other entries, such as keys and coordinates, need more digits. */
 function writeWeights(path: string, { checkpoint: { config, weights }, pool, dtype }: SiteContent) {
   const shapes = new Map([...modelShapes(config.model).entries, ...(pool ? poolShapes(pool) : [])]);
   const tensors = new Map([...weights, ...(pool ?? [])]);

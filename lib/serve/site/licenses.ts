@@ -1,5 +1,5 @@
 /**
- * The packages that modules import, and their licences as one text for whatever contains them.
+ * Lists the packages that modules import, and joins their licences into one text.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export interface ModuleGraph {
 }
 
 /**
- * Everything that modules import.
+ * Finds everything that modules import.
  *
  * @param modules URLs of modules.
  * @param runDeno Runs Deno in the checkout and returns what it prints.
@@ -76,7 +76,7 @@ function licenseOf({ name, localPath }: Package): string {
   return [`License: ${license}`, ...notices].join("\n");
 }
 
-/** The lines, each once, of the comments about copyright with which the modules of a folder begin. */
+/** The distinct lines of the copyright comments at the top of a folder's modules. */
 function copyrightLines(folder: string): Set<string> {
   const lines = [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }): string[] => {
     const path = join(folder, name);

@@ -168,7 +168,7 @@ pageTest(
         await page.goto(new URL("#ask", page.url()).href);
         await page.reload();
         await settled(page);
-        const before = page.getByRole("list", { name: "Asked before:" }).getByRole("button");
+        const before = page.getByRole("list", { name: "Recent questions:" }).getByRole("button");
         assertEquals(await before.allInnerTexts(), [`${src} → ${dst}`]);
         assertEquals(complaints, []);
         await page.close();
@@ -584,7 +584,7 @@ Deno.test({
           assertEquals((await parseHash(new URL(page.url()).hash)).fields.dst, name);
           const picture = page.locator(".world svg");
           assertEquals(await picture.getAttribute("aria-label"), `Median RTT from ${SRC} (${HOSTILE[0]})`);
-          await page.getByRole("radio", { name: /How uncertain/ }).check();
+          await page.getByRole("radio", { name: /Uncertainty/ }).check();
           await page.getByText(/Width of the interval/).waitFor();
           assertMatch(await picture.getAttribute("aria-label") ?? "", /^Width of the interval/);
           assertEquals((await parseHash(new URL(page.url()).hash)).fields.layer, "interval");
