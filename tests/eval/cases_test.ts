@@ -8,21 +8,13 @@ import { newManifest, writeManifest } from "../../lib/io/files/manifest.ts";
 import { decodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/data/tokens/vocab_v2.ts";
 import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { meshRow } from "./sections/mesh_rows.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 /** A row of a source with one address. Measurements are [seconds, last byte of the destination, ms or -1]. */
 function rowOf(srcId: bigint, measurements: [timeS: number, destination: number, rttMs: number][]): ProbeRow {
-  const dstAddrs = [...new Set(measurements.map(([, destination]) => `192.0.2.${destination}`))];
-  return {
-    srcId,
-    eventTimeUs: Float64Array.from(measurements, ([timeS]) => timeS * 1e6),
-    srcAddrs: [`10.0.0.${srcId}`],
-    srcIndex: new Int32Array(measurements.length),
-    dstAddrs,
-    dstIndex: Int32Array.from(measurements, ([, destination]) => dstAddrs.indexOf(`192.0.2.${destination}`)),
-    ipVersion: new Int8Array(measurements.length).fill(4),
-    rttMs: Float32Array.from(measurements, ([, , rttMs]) => rttMs),
-  };
+  const row = meshRow(`10.0.0.${srcId}`, measurements.map(([timeS, to, ms]) => [`192.0.2.${to}`, ms, timeS]));
+  return { ...row, srcId };
 }
 
 function rowsOf(rows: Partial<Record<"heldOut" | "training" | "others", ProbeRow[]>>): EvalRows {

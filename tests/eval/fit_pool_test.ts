@@ -20,6 +20,7 @@ import { writeUntrainedRun } from "../train/untrained_run.ts";
 import { writeRows, writeTrainingRows } from "../train/training_runs.ts";
 import { dataOf } from "../query/adapt/tiny_rows.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { type MeshMeasurement, meshRow } from "./sections/mesh_rows.ts";
 
 Deno.test("fitPoolOf() adds a pool to a checkpoint once, reproducibly, and the pool changes answers", () =>
   withCheckpoint(async (folder, run) => {
@@ -58,16 +59,7 @@ Deno.test("fitPoolOf() reports the bits of the model and the pool, including RTT
       rttMs,
       time: 1_750_000_000 + i,
     }));
-    const val = measured.map(({ src, rttMs, time }, i): ProbeRow => ({
-      srcId: BigInt(1000 + i),
-      srcAddrs: [src],
-      dstAddrs: ["192.0.2.99"],
-      srcIndex: Int32Array.of(0),
-      dstIndex: Int32Array.of(0),
-      ipVersion: Int8Array.of(4),
-      rttMs: Float32Array.of(rttMs),
-      eventTimeUs: Float64Array.of(1e6 * time),
-    }));
+    const val = measured.map(({ src, rttMs, time }) => meshRow(src, [["192.0.2.99", rttMs, time]]));
     await writeRows(rows, "val", val);
     // With an address in every /8, no measurement is also asked about an unknown address.
     const pairs = Array.from({ length: 256 }, (_, i) => [`${i}.0.0.1`, `${255 - i}.0.0.1`, 1] as const);
@@ -122,22 +114,14 @@ const UNMEASURED = "10.2.7.1";
 function rowsBetweenCities(hours: number, first: number): ProbeRow[] {
   const cityOf = (address: string) => address.split(".")[1];
   const hosts = BLOCKS.map((block) => `${block}.1`);
-  return hosts.map((source, row) => {
+  return hosts.map((source) => {
     const others = hosts.filter((host) => host !== source);
-    const all = Array.from({ length: hours * others.length }, (_, i) => i % others.length);
-    return {
-      srcId: BigInt(row),
-      srcAddrs: [source],
-      dstAddrs: others,
-      srcIndex: new Int32Array(all.length),
-      dstIndex: Int32Array.from(all),
-      ipVersion: new Int8Array(all.length).fill(4),
-      rttMs: Float32Array.from(all, (i) => RTTS_MS[[cityOf(source), cityOf(others[i])].sort().join("")]),
-      eventTimeUs: Float64Array.from(
-        all,
-        (_, i) => 1e6 * (1_750_000_000 + 3600 * first + Math.floor(3600 * i / others.length)),
-      ),
-    };
+    const measurements = Array.from({ length: hours * others.length }, (_, i): MeshMeasurement => {
+      const destination = others[i % others.length];
+      const rttMs = RTTS_MS[[cityOf(source), cityOf(destination)].sort().join("")];
+      return [destination, rttMs, 1_750_000_000 + 3600 * first + Math.floor(3600 * i / others.length)];
+    });
+    return meshRow(source, measurements);
   });
 }
 

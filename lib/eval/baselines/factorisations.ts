@@ -11,7 +11,7 @@ import { descend } from "../../model/pool/pair_factors.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { dot, RidgeSum } from "../../model/coordinates/ridge.ts";
 
-export interface FactorisationOptions {
+interface FactorisationOptions {
   seed: number;
   /** Length of the vectors, not counting a bias. */
   rank: number;
@@ -29,7 +29,7 @@ export interface Factor {
   numSteps: number;
 }
 
-export interface DescentRates {
+interface DescentRates {
   /** Step sizes of the first and the last pass; they shrink geometrically in between. */
   first: number;
   last: number;
@@ -41,7 +41,7 @@ export interface DescentRates {
 const NUM_STEPS_TO_HALF_RATE = 10;
 
 /** Factors by name, learned by gradient descent. */
-export class Descent<F extends Factor> {
+class Descent<F extends Factor> {
   readonly sources = new Map<string, F>();
   readonly destinations = new Map<string, F>();
   readonly #make: () => F;

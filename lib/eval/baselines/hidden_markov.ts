@@ -27,7 +27,7 @@ const NUM_ITERATIONS = 15;
 const PRIOR_ANY = 0.1;
 const PRIOR_STAY = 5;
 
-export interface Levels {
+interface Levels {
   /** (K,) */
   center: Float64Array;
   scale: Float64Array;

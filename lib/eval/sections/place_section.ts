@@ -407,7 +407,7 @@ function rankCorrelation(
 }
 
 /** Ranks scaled to 0 to 1; equal values share their mean rank. */
-export function ranksOf(values: Float64Array): Float64Array {
+function ranksOf(values: Float64Array): Float64Array {
   const order = values.keys().toArray().sort((a, b) => values[a] - values[b]);
   const ranks = new Float64Array(values.length);
   for (let first = 0, end = 0; first < order.length; first = end) {

@@ -215,7 +215,7 @@ export function choiceOf(values: Float64Array, rttsMs: readonly number[]): Choic
 }
 
 /** @param methods The model's by the median first; choices are in the order of the bootstrap. */
-export function scoreChoices(
+function scoreChoices(
   methods: readonly { method: string; choices: readonly Choice[] }[],
   bootstrap: ClusterBootstrap,
 ): RankingMethod[] {

@@ -65,7 +65,7 @@ export function outcomeExcessBits(model: LatencyModel, pFailed: number, isFailed
 }
 
 /** The true probability of an RTT below the predicted q-quantile. */
-export function trueProbabilityBelow(model: LatencyModel, predicted: RttDistribution, q: number): number {
+function trueProbabilityBelow(model: LatencyModel, predicted: RttDistribution, q: number): number {
   const quantileMs = predicted.quantileMs(q);
   const p = predicted.probabilityOf(quantileMs);
   const shareBelow = (q - (predicted.cdf(quantileMs) - p)) / p;

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { assertEquals } from "@std/assert";
-import { type BaselineMeasurement, FallBackBaseline } from "../../../lib/eval/baselines/baseline.ts";
 import { MedianBaseline, RecentBaseline, RttHistogram } from "../../../lib/eval/baselines/histories.ts";
 import { quantileOfSample } from "../../../lib/base/sample_statistics.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
@@ -73,31 +72,4 @@ Deno.test("RecentBaseline keeps the histories of pairs apart and forgets older v
   assertEquals(baseline.predictMs(ask("a", "x")), 50);
   assertEquals(baseline.predictMs(ask("a", "y")), 3);
   assertEquals(baseline.predictMs(ask("b", "x")), undefined);
-});
-
-Deno.test("FallBackBaseline uses the first that can predict and trains all", () => {
-  const baseline = new FallBackBaseline(
-    new RecentBaseline(1),
-    new MedianBaseline("source"),
-    new MedianBaseline("all"),
-  );
-  assertEquals(baseline.predictMs(ask("a", "x")), undefined);
-  baseline.train(TRAINING);
-  baseline.observe({ ...ask("c", "x"), rttMs: 60 });
-  assertEquals(baseline.predictMs(ask("a", "x")), 20);
-  assertEquals(baseline.predictMs(ask("c", "y")), coded(60));
-  assertEquals(baseline.predictMs(ask("new", "new")), coded(50));
-});
-
-Deno.test("askInOrder() shows a baseline only earlier measurements, none of the same time", () => {
-  const heldOut = series(["a", "x", 1], ["a", "x", 2], ["b", "x", 3], ["a", "x", 4]);
-  const predict = (known: BaselineMeasurement[], queries = heldOut) => {
-    const baseline = new RecentBaseline(1);
-    baseline.train(TRAINING);
-    return [...predictInOrder(baseline, queries, { known })];
-  };
-  assertEquals(predict(heldOut), [20, 1, 70, 2]);
-  assertEquals(predict([]), [20, 20, 70, 20]);
-  const twice = heldOut.flatMap((query) => [query, query]);
-  assertEquals(predict(heldOut, twice), [20, 20, 1, 1, 70, 70, 2, 2]);
 });

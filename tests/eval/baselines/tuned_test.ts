@@ -9,10 +9,9 @@ import { RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
 import { TunedBaseline, tuningRows } from "../../../lib/eval/baselines/tuned.ts";
 import { crpsOfNumberMs, crpsOfSampleMs } from "../../../lib/eval/metrics/forecast_errors.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
-import fc from "fast-check";
 import { standardBaselines } from "../../../lib/eval/baselines/standard.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { predictInOrder, series } from "./series.ts";
+import { series } from "./series.ts";
 
 const ASK = { source: "a", destination: "x", timeS: 1e9 };
 
@@ -131,6 +130,7 @@ Deno.test("standardBaselines() fall back to the median of the source, then the d
     ["b", "x", 10],
     ["b", "x", 10],
     ...Array.from({ length: 4 }, () => ["c", "y", 50] as [string, string, number]),
+    ["new", "lost", null],
   );
   for (const [name, baseline] of standardBaselines(0)) {
     baseline.train(training);
@@ -142,24 +142,8 @@ Deno.test("standardBaselines() fall back to the median of the source, then the d
     }
     if (!saysAlways) assertEquals(predict("new", "x"), DESTINATION_MEDIAN_MS, name);
     if (!saysAlways) assertEquals(predict("new", "new"), GLOBAL_MEDIAN_MS, name);
+    if (!saysAlways) assertEquals(predict("new", "lost"), GLOBAL_MEDIAN_MS, name);
+    baseline.observe({ source: "late", destination: "z", timeS: 20, rttMs: 30 });
+    if (!saysAlways) assertEquals(predict("late", "unmeasured"), SOURCE_MEDIAN_MS, name);
   }
-});
-
-Deno.test("standardBaselines() predict finite, non-negative RTTs from any measurements", () => {
-  const end = (letters: string) => fc.constantFrom(...letters);
-  const rttMs = fc.oneof(
-    { weight: 4, arbitrary: fc.double({ min: 0.1, max: 500, noNaN: true }) },
-    { weight: 1, arbitrary: fc.constantFrom(null, 0, 1e-9, 1e5) },
-  );
-  const measurements = fc.array(fc.tuple(end("abc"), end("cxy"), rttMs), { maxLength: 40, size: "max" });
-  fc.assert(
-    fc.property(measurements, measurements, (training, heldOut) => {
-      for (const [name, baseline] of standardBaselines(3)) {
-        baseline.train(series(["a", "x", 20], ...training));
-        const predictedMs = predictInOrder(baseline, series(...heldOut), { known: series(...heldOut) });
-        assert(predictedMs.every((ms) => ms >= 0 && ms < Infinity), `${name}: ${predictedMs}`);
-      }
-    }),
-    { numRuns: 50 },
-  );
 });

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert } from "@std/assert";
 import { VivaldiBaseline } from "../../../lib/eval/baselines/vivaldi.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./series.ts";
@@ -20,14 +20,6 @@ function network(maxHeightMs: number): MatrixSplit {
   return splitMatrix([NUM_NODES, NUM_NODES], rttMs, { share: 0.5, name: (_, index) => `node${index}` });
 }
 
-Deno.test("VivaldiBaseline recovers a Euclidean configuration from half of its distances", () => {
-  const { training, heldOut } = network(0);
-  const baseline = new VivaldiBaseline({ seed: 1, numPasses: 30 });
-  baseline.train(training);
-  const error = medianRelativeError(baseline, heldOut);
-  assert(error < 0.01, `median relative error ${error}`);
-});
-
 Deno.test("VivaldiBaseline recovers heights", () => {
   const { training, heldOut } = network(60);
   const baseline = new VivaldiBaseline({ seed: 1, numPasses: 30 });
@@ -45,22 +37,4 @@ Deno.test("VivaldiBaseline learns a single distance in both directions, however 
     const predictedMs = baseline.predictMs({ source: "b", destination: "a", timeS: 0 }) ?? NaN;
     assert(Math.abs(predictedMs - rttMs) < 0.05 + rttMs * 1e-3, `${predictedMs} for ${rttMs}`);
   }
-});
-
-Deno.test("VivaldiBaseline predicts nothing for an unseen node and learns nothing from a lost ping", () => {
-  const baseline = new VivaldiBaseline({ seed: 0 });
-  baseline.train(series(["a", "b", 10], ["a", "c", null]));
-  assertEquals(baseline.predictMs({ source: "a", destination: "c", timeS: 0 }), undefined);
-  assertEquals(baseline.predictMs({ source: "c", destination: "b", timeS: 0 }), undefined);
-});
-
-Deno.test("VivaldiBaseline is reproducible by seed", () => {
-  const { training, heldOut } = network(10);
-  const predict = (seed: number) => {
-    const baseline = new VivaldiBaseline({ seed, numPasses: 1 });
-    baseline.train(training);
-    return heldOut.map((query) => baseline.predictMs(query));
-  };
-  assertEquals(predict(7), predict(7));
-  assert(predict(7)[0] !== predict(8)[0]);
 });

@@ -1,11 +1,9 @@
-import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { join } from "@std/path";
-import { UsageError } from "../../../lib/base/errors.ts";
 import {
   type AdaptSection,
   drawUnseen,
   evaluateAdapted,
-  requireAdaptable,
   unseenAddresses,
   type UnseenCases,
 } from "../../../lib/eval/sections/adapt_section.ts";
@@ -160,20 +158,7 @@ Deno.test("evaluateAdapted() fits addresses in rounds if the table lacks rows fo
 Deno.test("evaluateAdapted() returns no results if no address has enough replies", () =>
   withModel(async (of) => {
     const { section } = await evaluated(of, rowsOf(NEW, 2), [0, 2]);
-    assertEquals([section.numUnseen, section.numAddresses, section.byCount], [8, 0, []]);
-  }));
-
-Deno.test("requireAdaptable() rejects models without rows and splits that hold out no addresses", () =>
-  withRowCheckpoint((at) => {
-    const { config } = loadCheckpoint(join(at("run"), "checkpoints"));
-    for (const mode of ["destination", "node", "probe", undefined] as const) requireAdaptable(config, mode);
-    assertThrows(
-      () => requireAdaptable(config, "time"),
-      UsageError,
-      "split by time, expected destination | node | probe",
-    );
-    const bare = { model: { ...config.model, prefixVectors: null } };
-    assertThrows(() => requireAdaptable(bare, "node"), UsageError, "the model has no address embeddings");
+    assertEquals([section.numUnseen, section.numUsable, section.byCount], [8, 0, []]);
   }));
 
 const KNOWN_ENDS = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
@@ -247,19 +232,4 @@ Deno.test("unseenAddresses() recognises an address at either end and in any spel
   const options = { maxGiven: 1, maxAddresses: 9, maxJudged: 9, seed: 1 };
   const { given, judged } = await drawUnseen(rows, unseen, options);
   assertEquals([given[0].length, judged.length], [1, 1]);
-});
-
-Deno.test("drawUnseen() omits addresses with too few replies and reports how many are usable", async () => {
-  const rows = new MemoryRowSource([
-    meshRow(NEW_ENDS[0], [[KNOWN_ENDS[0], 5, 1], [KNOWN_ENDS[1], 6, 2], [KNOWN_ENDS[2], 7, 3]]),
-    meshRow(NEW_ENDS[1], [[KNOWN_ENDS[0], 5, 4], [KNOWN_ENDS[1], -1, 5], [KNOWN_ENDS[2], 7, 6]]),
-    meshRow(NEW_ENDS[2], [[NEW_ENDS[0], 5, 7], [NEW_ENDS[1], 5, 8]]),
-  ]);
-  const options = { maxAddresses: 9, maxJudged: 9, seed: 1 };
-  const unseen = await unseenAddresses([rows], training);
-  const drawn = await drawUnseen(rows, unseen, { ...options, maxGiven: 2 });
-  assertEquals([drawn.numUnseen, drawn.numUsable, drawn.addresses], [2, 1, [NEW_ENDS[0]]]);
-  assertEquals([drawn.given[0].length, drawn.judged.length], [2, 1]);
-  const none = await drawUnseen(rows, unseen, { ...options, maxGiven: 3 });
-  assertEquals([none.numUnseen, none.numUsable, none.addresses, none.judged], [2, 0, [], []]);
 });

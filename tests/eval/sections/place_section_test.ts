@@ -1,6 +1,5 @@
 import { claimRows, DataSurvey } from "../../../lib/train/autosize.ts";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { fromFileUrl } from "@std/path";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
@@ -15,12 +14,7 @@ import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 import type { BaselineForecasts } from "../../../lib/eval/baselines/baseline_forecasts.ts";
 import type { EvalCase } from "../../../lib/eval/cases.ts";
 import { clustersOf } from "../../../lib/eval/metrics/bootstrap.ts";
-import {
-  alignmentsOf,
-  evaluatePlaces,
-  placeLookup,
-  ranksOf,
-} from "../../../lib/eval/sections/place_section.ts";
+import { alignmentsOf, evaluatePlaces, placeLookup } from "../../../lib/eval/sections/place_section.ts";
 import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
 import { NO_ROW } from "../../../lib/model/embedding_table.ts";
 import type { ModelConfig } from "../../../lib/model/model_config.ts";
@@ -274,16 +268,4 @@ Deno.test("alignmentsOf() is high for coordinates of RTTs that follow distances"
   for (const { correlation, interval } of found) {
     assert(interval && interval[0] > 0.9, `${correlation} ${interval}`);
   }
-});
-
-Deno.test("ranksOf() returns ranks from 0 to 1, and their mean for equal values", () => {
-  assertEquals([...ranksOf(Float64Array.of(5, 1, 3))], [1, 0, 0.5]);
-  assertEquals([...ranksOf(Float64Array.of(7, 7, 1, 9, 7))], [0.5, 0.5, 0, 1, 0.5]);
-  fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1 }), (values) => {
-    const ranks = ranksOf(Float64Array.from(values));
-    values.forEach((a, i) =>
-      values.forEach((b, j) => assertEquals(Math.sign(a - b), Math.sign(ranks[i] - ranks[j])))
-    );
-    if (values.length > 1) assertAlmostEquals(ranks.reduce((a, b) => a + b) / values.length, 0.5, 1e-9);
-  }));
 });

@@ -9,7 +9,7 @@ import { clustersOf } from "../../../lib/eval/metrics/bootstrap.ts";
 import { crpsMs } from "../../../lib/eval/metrics/forecast_errors.ts";
 import type { EvalRows } from "../../../lib/eval/eval_rows.ts";
 import { MeasurementTable } from "../../../lib/eval/baselines/measurement_table.ts";
-import { compareForecasts, evaluateRtt } from "../../../lib/eval/sections/rtt_section.ts";
+import { evaluateRtt } from "../../../lib/eval/sections/rtt_section.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { MedianBaseline, RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
 import { meshRow } from "./mesh_rows.ts";
@@ -223,33 +223,11 @@ Deno.test("evaluateRtt() predicts each case with every context on request, with 
     assert((meanSpreadMass ?? 0) > 0 && (maxSpreadMass ?? 1) <= 0.2, `${meanSpreadMass}, ${maxSpreadMass}`);
   }));
 
-Deno.test("compareForecasts() without measurements returns no numbers and no comparison", async () => {
-  const none = new Float64Array(0);
-  const forecasts = {
-    caseIndex: new Uint32Array(0),
-    numContext: new Uint32Array(0),
-    predictedMs: none,
-    likeliestMs: none,
-    crpsMs: none,
-    codeBits: none,
-    below: none,
-    upTo: none,
-    pFailed: none,
-    spreadMass: none,
-    massBelowFloor: none,
-    predictedWithoutFloorMs: none,
-    crpsWithoutFloorMs: none,
-    belowWithoutFloor: none,
-    upToWithoutFloor: none,
-  };
-  const { rtt: section, failures } = await compareForecasts(forecasts, [], {
-    contexts: CONTEXTS,
-    baselines: knownBaselines([]),
-    seed: 0,
-    clusters: clustersOf([]),
-  });
-  assertEquals([failures.brier, failures.brierInterval, failures.verdict], [null, null, "none"]);
-  assertEquals(section.model.overall.codeBits, null);
-  assertEquals(section.comparisons, []);
-  assertEquals(section, JSON.parse(JSON.stringify(section)));
-});
+Deno.test("evaluateRtt() without measurements returns no numbers and no comparison", () =>
+  withTinyModel(async (model) => {
+    const options = { contexts: CONTEXTS, baselines: knownBaselines([]), seed: 0, clusters: clustersOf([]) };
+    const { rtt, failures } = await evaluateRtt(model, [], options);
+    assertEquals([failures.brier, failures.brierInterval, failures.verdict], [null, null, "none"]);
+    assertEquals([rtt.model.overall.codeBits, rtt.comparisons], [null, []]);
+    assertEquals(rtt, JSON.parse(JSON.stringify(rtt)));
+  }));

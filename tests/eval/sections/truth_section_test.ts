@@ -4,7 +4,6 @@ import {
   evaluateTruth,
   outcomeExcessBits,
   scoreReply,
-  trueProbabilityBelow,
   TRUTH_QUANTILES,
 } from "../../../lib/eval/sections/truth_section.ts";
 import { UserError } from "../../../lib/base/errors.ts";
@@ -19,7 +18,6 @@ import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 import { COVERAGE_LEVELS } from "../../../lib/eval/metrics/calibration.ts";
 import { LatencyModel } from "../../../lib/data/synth/latency_model.ts";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
-import { RandomStream } from "../../../lib/base/random.ts";
 import { codeProbabilities } from "../../data/synth/code_probabilities.ts";
 
 const NUM_ROWS = 400;
@@ -188,36 +186,6 @@ Deno.test("scoreReply() computes one bit of excess if half of the mass lies wher
   assertAlmostEquals(score.coverage[2], 0.9, 1e-9);
   assertAlmostEquals(score.coverage[0], 0.5, 1e-9);
   assertAlmostEquals(score.predictedMs[1], 5, 0.01);
-});
-
-Deno.test("scoreReply() computes the coverage of the truth's draws", () => {
-  const wrong = new LatencyModel(0.1, 62.1, 0.6);
-  const predicted = distribution(codeProbabilities(wrong));
-  const random = new RandomStream(1, "test/truth-scores");
-  const [lowMs, highMs] = [wrong.quantile(0.05), wrong.quantile(0.95)];
-  let numReplies = 0;
-  let numCovered = 0;
-  for (let draw = 0; draw < 20_000; draw++) {
-    const rttMs = MODEL.sample(random);
-    if (rttMs === undefined) continue;
-    numReplies++;
-    if (rttMs >= lowMs && rttMs < highMs) numCovered++;
-  }
-  const { coverage } = scoreReply(MODEL, predicted, encodeRttCode(62.5));
-  assert(coverage[2] < 0.8, `${coverage[2]}`);
-  assertAlmostEquals(numCovered / numReplies, coverage[2], 4 * Math.sqrt(0.25 / numReplies));
-});
-
-Deno.test("trueProbabilityBelow() spreads the mass of a code evenly within it", () => {
-  const atOnce = new Float64Array(CANONICAL_RTT_CODES.length);
-  const place = CANONICAL_RTT_CODES.indexOf(encodeRttCode(62.4));
-  atOnce[place] = 1;
-  const probabilities = codeProbabilities(MODEL);
-  const below = probabilities.subarray(0, place).reduce((sum, p) => sum + p, 0);
-  for (const q of [0.1, 0.5, 1]) {
-    const found = trueProbabilityBelow(MODEL, distribution(atOnce), q);
-    assertAlmostEquals(found, below + q * probabilities[place], 1e-12);
-  }
 });
 
 Deno.test("outcomeExcessBits() is 0 for the truth and grows with the difference", () => {
