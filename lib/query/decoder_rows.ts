@@ -10,7 +10,7 @@ export function rowOf(rows: Float32Array, index: number, width: number = VOCAB_S
 export const NO_TOKEN = -1;
 
 /** The rows of the next decoder step. */
-export interface RowBranches {
+interface RowBranches {
   /** The token of each new row. */
   readonly tokens: Uint16Array;
   /** The current row that each new row continues, ascending. */

@@ -1,11 +1,14 @@
 /** Asks one checkpoint the same question in all ways. All answers must come from one distribution. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { TensorArray } from "../../lib/base/safetensors_header.ts";
+import { fromFileUrl } from "@std/path";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { requirePage } from "../cli/process.ts";
 import type { Stage } from "../../lib/cli/stage.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
+import { PlaceTable } from "../../lib/data/addresses/place_table.ts";
+import { openPlaces } from "../../lib/data/addresses/places/open_places.ts";
 import { FAILED_RTT_MS } from "../../lib/data/formats/batch.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import type { EvalCase } from "../../lib/eval/cases.ts";
@@ -31,12 +34,13 @@ import { rttStage } from "../../tasks/query_rtt.ts";
 import { scoreStage } from "../../tasks/score.ts";
 import { INFO } from "../serve/api/tiny_service.ts";
 import { StaticServer } from "../serve/test_server.ts";
-import { KNOWN, tinyPlacedModel } from "./adapt/tiny_rows.ts";
+import { KNOWN, tinyRowModel } from "./adapt/tiny_rows.ts";
 import { withRowCheckpoint } from "./adapt/row_checkpoint.ts";
 import { writeRows } from "./score/sample_rows.ts";
 
 const [SRC, , DST, OTHER] = KNOWN;
 const TIME_S = 1_700_000_000;
+const CITIES = fromFileUrl(new URL("../data/places/city.csv", import.meta.url));
 /** Two programs compute the network's logits, with sums in different orders. */
 const RELATIVE = 1e-4;
 const LEVELS = [0.05, 0.5, 0.95];
@@ -98,7 +102,18 @@ async function askSite(site: string, operation: string, question: unknown): Prom
 }
 
 Deno.test("all interfaces of a checkpoint answer from the same distribution", async (test) => {
-  const placed = await tinyPlacedModel();
+  // 192.0.2.1 in Berlin and 198.51.100.7 in Rome, so that no answer has mass below the RTT of light.
+  const places = PlaceTable.of(await openPlaces([CITIES])).with(
+    [[SRC, 52.5, 13.5], [DST, 41.9, 12.5] as const].map(([address, latitude, longitude]) => ({
+      address: addressBytes(String(address)),
+      place: {
+        position: { latitude: Number(latitude), longitude: Number(longitude) },
+        country: 0,
+        region: 0,
+        asNumber: 0,
+      },
+    })),
+  );
   await withRowCheckpoint(async (at) => {
     const { directory, state } = loadCheckpoint(at("run"));
     writePool(directory, pool(), state.files.model.sha256);
@@ -112,6 +127,11 @@ Deno.test("all interfaces of a checkpoint answer from the same distribution", as
     const ofNetwork = await alone.rttDistribution(query);
     assert(Math.abs(truth.cdf(21) - ofNetwork.cdf(21)) > 0.01, "the pool counts");
     assert(Math.abs(truth.pFailed - ofNetwork.pFailed) > 0.01, "its share of losses does");
+    const floorMs = truth.floorMs ?? NaN;
+    assert(
+      floorMs > 5 && truth.cdf(floorMs) === 0 && ofNetwork.cdf(floorMs) > 0.05,
+      `${floorMs} ms`,
+    );
     assert(truth.pFailed > 0.01 && truth.pFailed < 0.99, `P(no reply) is ${truth.pFailed}`);
     const checkpoint = ["--checkpoint", at("run")];
     const [from, to, when] = [["--src", SRC], ["--dst", DST], ["--time", String(TIME_S)]];
@@ -269,7 +289,7 @@ Deno.test("all interfaces of a checkpoint answer from the same distribution", as
       const quantilesMs = Object.fromEntries(EXPECTED_QUANTILES.map((q, i) => [q, expected.quantilesMs[i]]));
       agree({ quantilesMs }, truth, "watch");
     });
-  }, placed);
+  }, tinyRowModel(512, places.encode()));
 });
 
 /** Checks that RTTs, ms, null for no reply, follow a distribution: shares within four standard errors. */

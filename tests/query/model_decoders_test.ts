@@ -15,8 +15,6 @@ import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { RandomStream } from "../../lib/base/random.ts";
-import fc from "fast-check";
-import { branchRows, NO_TOKEN, type RowBranches } from "../../lib/query/decoder_rows.ts";
 import { byteTokens, drawToken } from "../../lib/query/draws.ts";
 import { BYTE_BASE, VOCAB_SIZE } from "../../lib/data/tokens/vocab_v2.ts";
 
@@ -151,39 +149,6 @@ Deno.test("continuationLogProbabilities() returns the same if memory holds only 
     const actual = await small.decoders.continuationLogProbabilities(PROMPTS);
     actual.forEach((logP, i) => logP.forEach((each, j) => assertAlmostEquals(each, expected[i][j], 1e-5)));
   }));
-
-/** Tokens of a row, traced back to the row of a prompt. */
-function pathOf(steps: readonly RowBranches[], row: number): { prompt: number; tokens: number[] } {
-  const tokens: number[] = [];
-  for (const step of steps.toReversed()) {
-    tokens.unshift(step.tokens[row]);
-    row = step.parents[row];
-  }
-  return { prompt: row, tokens };
-}
-
-Deno.test("branchRows() assigns each path a row with its tokens, and equal paths the same row", () => {
-  const path = fc.record({
-    prompt: fc.nat({ max: 2 }),
-    tokens: fc.array(fc.constantFrom(0, 1, 255, 65535), { maxLength: 4 }),
-  });
-  fc.assert(fc.property(fc.array(path, { minLength: 1, maxLength: 12 }), (paths) => {
-    const steps: RowBranches[] = [];
-    let rows: Uint32Array = Uint32Array.from(paths, ({ prompt }) => prompt);
-    for (let depth = 0; depth < 4; depth++) {
-      const step = branchRows(rows, paths.map(({ tokens }) => tokens[depth] ?? NO_TOKEN));
-      steps.push(step);
-      rows = step.rows;
-      assert(step.parents.every((parent, i) => i === 0 || step.parents[i - 1] <= parent), `${step.parents}`);
-      const going = paths.map(({ prompt, tokens }) => ({ prompt, tokens: tokens.slice(0, depth + 1) }))
-        .map((begun, i) => ({ begun, row: rows[i] })).filter(({ begun }) =>
-          begun.tokens.length === depth + 1
-        );
-      for (const { begun, row } of going) assertEquals(pathOf(steps, row), begun);
-      assertEquals(step.tokens.length, new Set(going.map(({ begun }) => JSON.stringify(begun))).size);
-    }
-  }));
-});
 
 const LOG_P = Float32Array.from({ length: VOCAB_SIZE }, () => -20);
 [0.1, 0.2, 0.3, 0.05].forEach((p, i) => LOG_P[BYTE_BASE + 64 + i] = Math.log(p));

@@ -247,14 +247,3 @@ Deno.test("likelyRttDistributions() for quantiles agrees with exact ones for add
     }, { quantilesOfEach });
     assertGreater(numSame / quantilesOfEach.flat().length, 0.97);
   }));
-
-Deno.test("likelyRttDistributions() reuses one buffer for all distributions", () =>
-  withTinyModel(async (model) => {
-    const { config, registry, weights } = model;
-    const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 2));
-    for (const each of [model, PingModel.of(config, registry, { weights, calibration })]) {
-      const arrays = new Set<Float64Array>();
-      await each.likelyRttDistributions(QUERIES, ({ probabilities }) => arrays.add(probabilities));
-      assertEquals(arrays.size, 1);
-    }
-  }));

@@ -48,9 +48,16 @@ Deno.test("queries refuse invalid times, skip context after --time and report it
       const { stderr } = await succeed(...args, "--time", String(timeS), "--context", context);
       assertStringIncludes(stderr, `10 measurements of ${context} are after --time and were skipped`);
     }
-    const wrong = ["query", "rtt", "--checkpoint", checkpoint, "--src", "192.0.2.1", "--dst", "192.0.2.2"];
-    const refusal = runStageProcess([...wrong, "--time", "2025-02-30"]);
-    await refused(refusal, 2, "Cannot use --time 2025-02-30: ");
+    const wrong = ["query", "rtt", "--src", "192.0.2.1", "--dst", "192.0.2.2", "--checkpoint", checkpoint];
+    const refusals: [string[], number, string][] = [
+      [["--time", "2025-02-30"], 2, "Cannot use --time 2025-02-30: "],
+      [["--quantiles", "2"], 2, "expected at most 1"],
+      [["--context", join(folder, "none.parquet")], 1, "no such file"],
+      [["--checkpoint", join(folder, "none")], 1, "none"],
+    ];
+    for (const [more, code, message] of refusals) {
+      await refused(runStageProcess([...wrong, ...more]), code, message);
+    }
     const likelihood = [
       ...["query", "likelihood", "--checkpoint", checkpoint, "--input", context],
       ...["--context", context],

@@ -15,9 +15,22 @@ Deno.test("query rtt between prefixes reports a mixture with errors, plots it an
       ...["query", "rtt", "--checkpoint", checkpoint, "--src", "10.2.3.4/16"],
       ...["--dst", "198.51.100.0/25"],
     ];
-    const options = ["--draws", "12", "--at", "5,100", "--quantiles", "0.5", "--seed", "3"];
+    const options = [
+      "--draws",
+      "12",
+      "--at",
+      "5,100",
+      "--quantiles",
+      "0.5",
+      "--seed",
+      "3",
+      "--histogram",
+      "64",
+    ];
     const { stdout, stderr } = await succeed(...args, ...options, "--json", "--plot", plot);
-    const { src, drawn, at, quantiles_ms, notes, p_failed, mean_ms } = JSON.parse(stdout);
+    const { src, drawn, at, quantiles_ms, notes, p_failed, mean_ms, histogram } = JSON.parse(stdout);
+    const mass = histogram.reduce((sum: number, bar: { probability: number }) => sum + bar.probability, 0);
+    assertAlmostEquals(mass, 1, 1e-3);
     assertEquals([src, drawn.num_draws, at.length], ["10.2.3.4/16", 12, 2]);
     assert(drawn.source_probability > 0 && drawn.destination_probability > 0);
     assert(drawn.standard_errors.p_failed > 0 && drawn.standard_errors.quantiles_ms["0.5"] > 0);

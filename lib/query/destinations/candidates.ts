@@ -143,7 +143,7 @@ const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
  * @param nodesPerSearch Maximum number of nodes per search; each takes a row of the decoder.
  * @returns The number of nodes taken: 0 when all searches are done.
  */
-export async function walkOn(
+async function walkOn(
   { decoder, ends }: { decoder: Decoder; ends: Float32Array },
   searches: readonly PrefixSearch[],
   nodesPerSearch: number,

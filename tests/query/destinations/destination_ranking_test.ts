@@ -2,12 +2,10 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/as
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { formatPrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
 import { UserError } from "../../../lib/base/errors.ts";
-import { walkOn } from "../../../lib/query/destinations/candidates.ts";
 import {
   type DestinationQuery,
   rankDestinations,
 } from "../../../lib/query/destinations/destination_ranking.ts";
-import { PrefixSearch } from "../../../lib/query/destinations/prefix_tree.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { encodeMeasurement } from "../../../lib/query/query_tokens.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
@@ -214,30 +212,6 @@ Deno.test("rankDestinations() includes neighbours' destinations, without a searc
     for (const last of [1, 2, 3, 4]) assert(names.includes(`203.0.113.${last}`), `${names}`);
     assertEquals(numExpanded, []);
     assert(priorMass > 0.99 && priorMass < 0.999, `${priorMass}`);
-  }, 4));
-
-Deno.test("the search for likely destinations finds those with the greatest mass in the whole tree", () =>
-  withTinyModel(async (model) => {
-    for (const query of [QUERIES[0], QUERIES[1]]) {
-      const prompt = promptOf(model, query);
-      const [first] = await bytesAfter(model, [prompt]);
-      const children = Array.from(first, (_, byte) => Uint16Array.from([...prompt, BYTE_BASE + byte]));
-      const seconds = await bytesAfter(model, children);
-      const all = Array.from({ length: 65_536 }, (_, i) => ({
-        bytes: [i >> 8, i & 255],
-        mass: first[i >> 8] * seconds[i >> 8][i & 255],
-      })).sort((a, b) => b.mass - a.mass);
-      const search = new PrefixSearch({ numBytes: 2, top: 25 });
-      await model.decoders.continuePrompts([prompt], async (decoder, ends) => {
-        while (await walkOn({ decoder, ends }, [search], 16) > 0);
-      });
-      search.found.forEach(({ bytes, mass }, i) => {
-        assertAlmostEquals(mass / all[i].mass, 1, 1e-4, `number ${i}`);
-        // Two with the same probability, up to rounding, may come in either order.
-        const [a, b] = bytes;
-        assertAlmostEquals(mass / (first[a] * seconds[a][b]), 1, 1e-4, bytes.join("."));
-      });
-    }
   }, 4));
 
 Deno.test("rankDestinations() adds up the candidates of a prefix", () =>

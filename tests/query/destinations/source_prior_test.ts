@@ -77,11 +77,6 @@ Deno.test("prefixWeights() maximises the likelihood of the table's pairs given t
   assertEquals(prefixWeights(known, 16), [0, 0, 0]);
 });
 
-Deno.test("prefixWeights() are 0 if sources share no destinations with their neighbours", () => {
-  const each = Array.from({ length: 20 }, (_, i) => [`192.0.2.${i}`, `203.0.113.${i}`, 2] as const);
-  assertEquals(prefixWeights(dataOf(each).known, 4), [0, 0, 0]);
-});
-
 Deno.test("SourcePrior backs off from the source to its prefixes and to the model, and sums to 1", () => {
   const { known } = ALIKE;
   const weights = prefixWeights(known, 4);

@@ -52,24 +52,6 @@ const TABLE = PlaceTable.of(await openPlaces(FILES));
 const INDEX = new PlaceIndex(TABLE);
 const ends = (src: string, dst: string) => parseEnds(src, dst, INDEX);
 
-Deno.test("the campaign's places cover all its public addresses, most with city and AS", async () => {
-  const { measurements } = await readMeasurementFiles([pathOf(DEMO_CAMPAIGN.measurements)], {
-    most: 1_000_000,
-    isWanted: () => true,
-  });
-  const addresses = new Map(
-    measurements.flatMap(({ source, destination }) => [source, destination]).map((each) => [
-      formatAddress(each),
-      each,
-    ]),
-  );
-  const known = [...addresses.values()].map((address) => INDEX.describe(address));
-  assertEquals(known.length, 774);
-  assert(known.every(({ countryCode }) => countryCode));
-  assert(known.filter(({ city }) => city).length > 740);
-  assert(known.filter(({ asName }) => asName).length > 740);
-});
-
 Deno.test("sources and destinations may be places, with the IP version of the other end", () => {
   const { source, destination, notes } = ends("Tehran, IR", "8.8.8.0/24");
   assertEquals(source.mixture?.name, "Tehran, IR");
@@ -110,21 +92,6 @@ Deno.test("a mixture draws from its prefixes by their shares, and reproducibly",
     }
     const [a, b] = [await rttBetweenPrefixes(model, query), await rttBetweenPrefixes(model, query)];
     assertEquals(a.mixture.distribution.probabilities, b.mixture.distribution.probabilities);
-  }));
-
-Deno.test("a mixture of one prefix answers like that prefix, and one of equal halves like their mean", () =>
-  withTinyModel(async (model) => {
-    const [first, second] = ["192.0.2.0/24", "198.51.100.0/24"].map(parsePrefix);
-    const destination = parsePrefix("203.0.113.5");
-    const ask = async (source: typeof first, numDraws: number) =>
-      (await rttBetweenPrefixes(model, { source, destination, timeS: null, context: [] }, { numDraws }))
-        .mixture
-        .distribution;
-    const [alone, asPlace] = [await ask(first, 16), await ask(mixtureOf(first), 16)];
-    alone.probabilities.forEach((p, i) => assertAlmostEquals(asPlace.probabilities[i], p, 1e-6));
-    const [both, other] = [await ask(mixtureOf(first, second), 2000), await ask(second, 1000)];
-    const [a, b] = [await ask(first, 1000), other];
-    assertAlmostEquals(both.pFailed, (a.pFailed + b.pFailed) / 2, 0.02);
   }));
 
 /** Combines prefixes into one source. */

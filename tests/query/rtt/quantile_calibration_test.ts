@@ -6,7 +6,6 @@ import { FormatError } from "../../../lib/base/errors.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { loadModel, readCalibration } from "../../../lib/query/files/load_model.ts";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
-import { RandomStream } from "../../../lib/base/random.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
@@ -70,28 +69,6 @@ Deno.test("massOf() computes a range's mass in the corrected distribution, howev
     const [one, two] = [1e-40, 2e-40].map((within) => calibration.massOf({ below, within }));
     assertAlmostEquals(two / one, 2, 1e-9);
   }
-});
-
-Deno.test("corrected intervals cover their share of new measurements, unlike raw ones", () => {
-  const random = new RandomStream(0, "calibration");
-  const predicted = uniformOver(9000, 1000);
-  // Measurements are in the middle fifth: the model is strongly underconfident.
-  const drawIndexes = (count: number) => Array.from({ length: count }, () => 9400 + random.below(200));
-  const msAt = (index: number) => decodeRttCode(CANONICAL_RTT_CODES[index]);
-  const places = (distribution: RttDistribution, indexes: readonly number[]) => {
-    const upTo = Float64Array.from(indexes, (index) => distribution.cdf(msAt(index)));
-    return { upTo, below: upTo.map((p, i) => p - distribution.probabilities[indexes[i]]) };
-  };
-  const shareInside = (distribution: RttDistribution, indexes: readonly number[]) => {
-    const { below, upTo } = places(distribution, indexes);
-    return below.filter((p, i) => (p + upTo[i]) / 2 >= 0.05 && (p + upTo[i]) / 2 <= 0.95).length /
-      indexes.length;
-  };
-  const corrected = QuantileCalibration.of(places(predicted, drawIndexes(2000))).apply(predicted);
-  const further = drawIndexes(4000);
-  assertEquals(shareInside(predicted, further), 1);
-  const share = shareInside(corrected, further);
-  assert(share > 0.87 && share < 0.93, `${share}`);
 });
 
 Deno.test("readCalibration() reads a report's calibration and rejects files without one", () => {

@@ -20,7 +20,6 @@ import { type MapRtt, RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
 import { parseEnds } from "../../../lib/query/rtt/rtt_question.ts";
 import { NUM_HEATS } from "../../../lib/base/report/theme.ts";
 import { dataOf, KNOWN, measured, tinyPlacedModel } from "../adapt/tiny_rows.ts";
-import { withTinyModel } from "../tiny_model.ts";
 
 async function withPlacedModel(test: (model: PingModel) => Promise<void>) {
   using gpu = await Gpu.open();
@@ -121,12 +120,6 @@ Deno.test("a place of a map is an estimate if it has measured addresses and the 
       model.basisOf(parseEnds(KNOWN[0], area.name, model.places)).text,
       "destination not a single address: an estimate from",
     );
-  }));
-
-Deno.test("a model without places has no map", () =>
-  withTinyModel((model) => {
-    assertThrows(() => new RttMaps(model), UserError, "use one trained with --geo");
-    return Promise.resolve();
   }));
 
 const numbers = {
