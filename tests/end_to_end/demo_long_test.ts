@@ -2,7 +2,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import { DEMO_CAMPAIGN } from "../../tasks/demo.command.ts";
-import { refused, runStageProcess, succeeded } from "../cli/process.ts";
+import { runStageProcess, succeeded } from "../cli/process.ts";
 import { TestServer } from "../serve/test_server.ts";
 import { type DemoFigures, FIGURE_RUNS, figuresOf, GOLDEN } from "./demo_figures.ts";
 
@@ -77,63 +77,15 @@ Deno.test("demo prints the command that serves its model, and an address with it
   assertEquals(quantiles_ms, (first.query as { quantiles_ms: unknown }).quantiles_ms);
 });
 
-Deno.test("query rtt prints the distribution of demo's question, in text and as JSON", async () => {
-  const example = first.query as { src: string; dst: string };
-  const args = [
-    "query",
-    "rtt",
-    "--checkpoint",
-    join(demo, "train"),
-    "--src",
-    example.src,
-    "--dst",
-    example.dst,
-  ];
-  const { stdout } = await succeeded(
-    runStageProcess([...args, "--json", "--histogram", "64", "--quantiles", "0.1,0.5,0.9"]),
-  );
-  const result = JSON.parse(stdout);
-  assertEquals(Object.keys(result.quantiles_ms), ["0.1", "0.5", "0.9"]);
-  assert(
-    result.quantiles_ms["0.1"] <= result.quantiles_ms["0.5"] &&
-      result.quantiles_ms["0.5"] <= result.quantiles_ms["0.9"],
-  );
-  assert(result.p_failed > 0 && result.p_failed < 1 && result.mean_ms > 0);
-  const mass = result.histogram.reduce(
-    (sum: number, bar: { probability: number }) => sum + bar.probability,
-    0,
-  );
-  assertAlmostEquals(mass, 0.99, 0.02);
-  const timed = await succeeded(runStageProcess([
-    ...args,
-    ...[
-      "--time",
-      "2019-05-20T12:00:00Z",
-      "--context",
-      fromFileUrl(new URL(`../../${DEMO_CAMPAIGN.measurements}`, import.meta.url)),
-    ],
+Deno.test("query rtt prints the distribution of demo's question, and how much of a context it used", async () => {
+  const { src, dst } = first.query as { src: string; dst: string };
+  const context = fromFileUrl(new URL(`../../${DEMO_CAMPAIGN.measurements}`, import.meta.url));
+  const { stdout, stderr } = await succeeded(runStageProcess([
+    ...["query", "rtt", "--checkpoint", join(demo, "train"), "--src", src, "--dst", dst],
+    ...["--time", "2019-05-20T12:00:00Z", "--context", context],
   ]));
-  assertStringIncludes(timed.stdout, "  median  ");
-  assertStringIncludes(timed.stderr, "the newest 14 of 4096 context measurements were used");
-});
-
-Deno.test("query rtt rejects unanswerable questions with a one-line error", async () => {
-  const checkpoint = ["--checkpoint", join(demo, "train")];
-  const cases: [string[], number, string][] = [
-    [["--src", "1.2.3.4", "--dst", "2001:db8::1", ...checkpoint], 1, "two addresses of the same version"],
-    [["--src", "1.2.3", "--dst", "1.2.3.4", ...checkpoint], 2, "--src 1.2.3"],
-    [["--src", "1.2.3.4", "--dst", "1.2.3.4", "--time", "noon", ...checkpoint], 2, "--time noon"],
-    [["--src", "1.2.3.4", "--dst", "1.2.3.4", "--quantiles", "2", ...checkpoint], 2, "expected at most 1"],
-    [["--src", "1.2.3.4", "--dst", "1.2.3.4", "--checkpoint", join(folder, "none")], 1, "none"],
-    [
-      ["--src", "1.2.3.4", "--dst", "1.2.3.4", "--context", demo + "/none.parquet", ...checkpoint],
-      1,
-      "no such file",
-    ],
-  ];
-  for (const [args, code, message] of cases) {
-    await refused(runStageProcess(["query", "rtt", ...args]), code, message);
-  }
+  assertStringIncludes(stdout, "  median  ");
+  assertStringIncludes(stderr, "the newest 14 of 4096 context measurements were used");
 });
 
 Deno.test("train and inspect name the file and byte of damaged or truncated probe rows", async () => {

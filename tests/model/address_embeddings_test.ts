@@ -68,28 +68,6 @@ Deno.test("AddressEmbeddings: each address byte has a row, and the two tokens be
   assertEquals(ofIpv6.slice(2, 18).map(({ rows }) => rows.length), new Array(16).fill(1));
 });
 
-Deno.test("AddressEmbeddings: RTTs of unknown pairs are predicted from the rows of both addresses", () => {
-  const found = read(knowing(rowsConfig(), [A, C], [C, B]), { src: A, dst: B });
-  const [sourceRow, destinationRow] = [found[5].rows[0], found[10].rows[0]];
-  for (const place of RTT_PLACES) assertEquals(found[place].rows, [sourceRow, destinationRow]);
-});
-
-Deno.test("AddressEmbeddings: an unclaimed address has the rows of its shared prefixes, and its pair has none", () => {
-  const rows = knowing(rowsConfig(), [A, B]);
-  const known = read(rows, { src: A, dst: B });
-  const found = read(rows, { src: C, dst: B });
-  assertEquals(found.slice(2, 6).map(({ rows }) => rows.length), [1, 1, 1, 0]);
-  assertEquals(found[4], known[4]);
-  assertEquals(found[11].rows, [known[4].rows[0], known[10].rows[0]]);
-});
-
-Deno.test("AddressEmbeddings: a pair's row is the same in both directions and differs from other pairs' rows", () => {
-  const rows = knowing(rowsConfig(), [A, B], [A, C], [B, C]);
-  const pairRow = (src: string, dst: string) => read(rows, { src, dst })[11].rows[0];
-  assertEquals(pairRow(A, B), pairRow(B, A));
-  assertEquals(new Set([pairRow(A, B), pairRow(A, C), pairRow(B, C)]).size, 3);
-});
-
 Deno.test("AddressEmbeddings: rows depend only on earlier fields, in every field order", () => {
   const rows = knowing(rowsConfig(), [A, B]);
   FIELD_ORDERS.forEach((fields, order) => {
@@ -112,22 +90,6 @@ Deno.test("AddressEmbeddings: arbitrary token sequences are read without selecti
     return found.filter((row) => row !== NO_ROW).length;
   });
   assertEquals(counts, [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
-});
-
-Deno.test("EmbeddingCursor.clone() advances independently of the original", () => {
-  const rows = knowing(rowsConfig(), [A, B]);
-  const whole = read(rows, { src: A, dst: B });
-  const cursor = new EmbeddingCursor(rows);
-  const found = new Uint32Array(ROWS_PER_TOKEN);
-  const readOn = (some: typeof cursor, from: number, end: number) =>
-    whole.slice(from, end).map(({ token }) => {
-      some.read(token, found, 0);
-      return [...found].filter((row) => row !== NO_ROW);
-    });
-  readOn(cursor, 0, 4);
-  const copy = cursor.clone();
-  readOn(cursor, 8, 11);
-  assertEquals(readOn(copy, 4, 14), whole.slice(4, 14).map(({ rows }) => rows));
 });
 
 Deno.test("EmbeddingCursor.clone() shares earlier history with the original, and each then keeps its own", () => {

@@ -3,7 +3,7 @@ import { UserError } from "../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { Decoder } from "../../lib/model/decoder.ts";
-import { type DecoderExtent, decoderSizeBytes, programRows } from "../../lib/model/decoder_buffers.ts";
+import type { DecoderExtent } from "../../lib/model/decoder_buffers.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
@@ -255,31 +255,6 @@ testOnDevice(
     await assertRejects(() => decoder.step([1]), Error, "1 tokens for 2 rows");
   },
 );
-
-testOnDevice(
-  "create() refuses to exceed the memory limit",
-  async ({ registry }) => {
-    const sizeBytes = decoderSizeBytes(CONFIG, EXTENT);
-    await decoderOf(registry, CONFIG, { memoryLimitBytes: sizeBytes });
-    const error = await assertRejects(
-      () => decoderOf(registry, CONFIG, { memoryLimitBytes: sizeBytes - 1 }),
-      UserError,
-    );
-    assert(
-      /Cannot allocate the decoder: it takes \d+ MiB in addition to the weights/.test(error.message),
-      error.message,
-    );
-  },
-);
-
-Deno.test("programRows() rounds up by at most an eighth or to a multiple of 32, and is monotonic", () => {
-  for (let numRows = 1; numRows < 9000; numRows++) {
-    const rows = programRows(numRows);
-    assert(rows >= numRows && rows % 32 === 0);
-    assert(rows < numRows + 32 || rows <= numRows * 1.125, `${numRows} -> ${rows}`);
-    assert(rows <= programRows(numRows + 1));
-  }
-});
 
 testOnDevice(
   "a decoder bounds the number of kept programs without changing results",

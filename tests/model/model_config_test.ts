@@ -3,38 +3,7 @@ import { tensorOf } from "../../lib/base/safetensors_header.ts";
 import { ConfigError } from "../../lib/base/errors.ts";
 import { modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
-import { loadConfig } from "../../lib/train/run_config.ts";
 import { tinyConfig } from "./tiny_model.ts";
-
-Deno.test("modelShapes().numParameters matches the count of every preset", () => {
-  const counts: [string, number][] = [
-    ["demo", 4_460_736],
-    ["20m", 19_147_776],
-    ["95m", 98_645_760],
-    ["v1-100m", 85_343_232],
-    ["300m", 302_536_704],
-    ["680m", 680_297_472],
-    ["campaign", 126_357_696],
-    ["synth", 31_985_856],
-  ];
-  for (const [name, count] of counts) {
-    assertEquals(modelShapes(loadConfig(name).model).numParameters, count, name);
-  }
-});
-
-Deno.test("modelShapes().parameters names weights as PyTorch's state dict does, with shapes [out, in]", () => {
-  const shapes = modelShapes(tinyConfig({ numLayers: 1 })).parameters;
-  assertEquals(Object.fromEntries(shapes), {
-    "wte.weight": [267, 16],
-    "blocks.0.attn.q_proj.weight": [64, 16],
-    "blocks.0.attn.k_proj.weight": [64, 16],
-    "blocks.0.attn.v_proj.weight": [64, 16],
-    "blocks.0.attn.o_proj.weight": [16, 64],
-    "blocks.0.mlp.up_proj.weight": [24, 16],
-    "blocks.0.mlp.down_proj.weight": [16, 24],
-    "lm_head.weight": [267, 16],
-  });
-});
 
 function assertConfigError(changes: Record<string, unknown>, keyPath: string, message: string) {
   const error = assertThrows(() => parseModelConfig({ ...tinyConfig(), ...changes }), ConfigError, message);
@@ -64,14 +33,6 @@ Deno.test("initialParameters() has deviation 0.02, divided by sqrt(2 L) for proj
     // The deviation of a sample's standard deviation is wanted / sqrt(2 n); allow 5 of those, n >= 1024.
     const bound = 5 * wanted / Math.sqrt(2 * values.length);
     assertEquals(Math.abs(deviation - wanted) < bound, true, `${name}: ${deviation} is not ${wanted}`);
-  }
-});
-
-Deno.test("initialParameters() repeats its draws with the given period", () => {
-  const [all, repeated] = [{}, { period: 100 }].map((options) => initialParameters(tinyConfig(), 1, options));
-  for (const [name, values] of repeated) {
-    assertEquals(values.slice(0, 100), all.get(name)?.slice(0, 100), name);
-    assertEquals(values.slice(100), values.slice(0, -100), name);
   }
 });
 

@@ -5,7 +5,6 @@ import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import {
   addressNumber,
-  distanceKm,
   type Place,
   type PlaceSource,
   PlaceTable,
@@ -97,13 +96,6 @@ function parts(rows: number[]) {
     pair: rows.slice(first + 2 * NUM_PATH_STEPS),
   };
 }
-
-Deno.test("distanceKm() is the great-circle distance", () => {
-  const at = (latitude: number, longitude: number) => ({ latitude, longitude });
-  assertAlmostEquals(distanceKm(at(52.5, 13.4), at(35.7, 139.7)), 8920, 20);
-  assertAlmostEquals(distanceKm(at(0, -179.5), at(0, 179.5)), 2 * Math.PI * 6371 / 360, 0.01);
-  assertEquals(distanceKm(at(-33, 151), at(-33, 151)), 0);
-});
 
 Deno.test("an address with a known place has its rows before an RTT, whether or not the address is known", () => {
   const rows = knowing(placesConfig(), ["192.0.2.1", "203.0.113.5"]);

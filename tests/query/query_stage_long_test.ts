@@ -53,7 +53,6 @@ Deno.test("queries refuse invalid times, skip context after --time and report it
       [["--time", "2025-02-30"], 2, "Cannot use --time 2025-02-30: "],
       [["--quantiles", "2"], 2, "expected at most 1"],
       [["--context", join(folder, "none.parquet")], 1, "no such file"],
-      [["--checkpoint", join(folder, "none")], 1, "none"],
     ];
     for (const [more, code, message] of refusals) {
       await refused(runStageProcess([...wrong, ...more]), code, message);

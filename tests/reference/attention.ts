@@ -67,11 +67,6 @@ export function attentionBackward(
   return { q: dq, k: dk, v: dv };
 }
 
-/** The number of pairs of a query and a visible key, over all sequences and heads. */
-export function numVisiblePairs({ sequenceLength, numHeads, segmentStart }: AttentionProblem): number {
-  return segmentStart.reduce((sum, start, i) => sum + i % sequenceLength - start + 1, 0) * numHeads;
-}
-
 function* rowsOf(problem: AttentionProblem, { q, k }: AttentionInputs): Generator<Row> {
   const { batchSize, sequenceLength, numHeads, headDim, segmentStart } = problem;
   for (let b = 0; b < batchSize; b++) {

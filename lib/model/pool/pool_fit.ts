@@ -16,7 +16,7 @@ import { allKinds, type Kind, NUM_KINDS } from "./question_kinds.ts";
  * How much the weights of the larger group count, in events of weight 1: about six measurements. With 12 the
  * weights of kinds followed their few measurements too closely.
  */
-export const PRIOR_CASES = 30;
+const PRIOR_CASES = 30;
 const NUM_ITERATIONS = 200;
 /** The fit stops when all weights change by less than this. */
 const SETTLED = 1e-4;
@@ -25,7 +25,7 @@ const MODEL_SHARE = 0.8;
 const EVEN_SHARE = 0.001;
 
 /** An event that occurred, and the probabilities that the components gave it. */
-export interface ScoredEvent {
+interface ScoredEvent {
   /** P(the event) by each component. */
   readonly masses: Float64Array;
   /** The weight of its logarithmic score. */
@@ -89,7 +89,7 @@ function runsOfCode(index: number): (readonly [first: number, end: number])[] {
 }
 
 /** Fits weights to events. @param prior (components): the weights before any case; they sum to 1. */
-export function fitWeights(
+function fitWeights(
   events: readonly ScoredEvent[],
   prior: Float64Array,
   numIterations = NUM_ITERATIONS,

@@ -6,17 +6,11 @@ import {
   numbersOfNode,
 } from "../../../lib/model/coordinates/coordinates.ts";
 import { foldOfPair, type KnownPairs } from "../../../lib/model/coordinates/known_pairs.ts";
-import { logErrors, medianOf, NUM_NODES, pairsOf, planeRtts, planetLab, splitPairs } from "./low_rank.ts";
-import { RidgeSum } from "../../../lib/model/coordinates/ridge.ts";
+import { logErrors, medianOf, pairsOf, planeRtts, planetLab, splitPairs } from "./low_rank.ts";
 import { fromScale, toScale } from "../../../lib/model/coordinates/rtt_scale.ts";
-import { RandomStream } from "../../../lib/base/random.ts";
 
 const { known, heldOut } = splitPairs(80, planeRtts(80), 0.4);
 const coordinates = fitCoordinates(known);
-
-function withRtt(pairs: KnownPairs, i: number, rttMs: number): KnownPairs {
-  return { ...pairs, rttMs: pairs.rttMs.with(i, rttMs) };
-}
 
 Deno.test("fitCoordinates recovers distances in the plane behind access links from 40 % of the pairs", () => {
   const error = medianOf(logErrors(heldOut, (a, b) => coordinates.estimate(a, b)));
@@ -24,16 +18,6 @@ Deno.test("fitCoordinates recovers distances in the plane behind access links fr
   const outOfFold = logErrors(known, (a, b) => coordinates.estimate(a, b, coordinates.foldOf(a, b)));
   assert(medianOf(outOfFold) < 0.05, `out of fold ${medianOf(outOfFold)}`);
   assert(medianOf(outOfFold) > error, `out of fold ${medianOf(outOfFold)}, fitted to more pairs ${error}`);
-});
-
-Deno.test("Coordinates.estimate in a pair's own fold does not depend on the pair's RTT", () => {
-  for (let i = 0; i < 40; i += 8) {
-    const [a, b] = [known.a[i], known.b[i]];
-    const fold = coordinates.foldOf(a, b);
-    const changed = fitCoordinates(withRtt(known, i, i < 20 ? 0.05 : 10_000));
-    assertEquals(changed.estimate(a, b, fold), coordinates.estimate(a, b, fold), `pair ${i} in its fold`);
-    assertNotEquals(changed.estimate(a, b), coordinates.estimate(a, b), `pair ${i} in the whole`);
-  }
 });
 
 Deno.test("Coordinates.estimate in a fold depends neither on the fold's RTTs nor on whether they are known", () => {
@@ -185,24 +169,6 @@ Deno.test("Coordinates.put() adds a node that can be estimated by its number, an
   }
 });
 
-Deno.test("RidgeSum.addFour equals adding each row as many times as its weight", () => {
-  const random = new RandomStream(3, "test/ridge");
-  const numbers = (length: number) => Float64Array.from({ length }, () => random.normal());
-  for (const n of [1, 2, 5]) {
-    const [features, targets] = [numbers(4 * n), numbers(4)];
-    const [four, each] = [new RidgeSum(n), new RidgeSum(n)];
-    const weights = Float64Array.of(1, 3, 0, 2);
-    four.addFour(features, targets, weights);
-    weights.forEach((weight, row) => {
-      for (let time = 0; time < weight; time++) {
-        each.add(features.subarray(row * n, (row + 1) * n), targets[row]);
-      }
-    });
-    const [found, expected] = [four.solve(0.5), each.solve(0.5)];
-    expected.forEach((value, i) => assertAlmostEquals(found[i], value, 1e-12));
-  }
-});
-
 Deno.test("fromScale inverts toScale, and steps near the typical RTT are equally long on every scale", () => {
   for (const power of [0, 0.5, 1]) {
     for (const log of [-5, -1, 0, 0.3, 4]) {
@@ -233,65 +199,3 @@ Deno.test({
     assert(medianOf(unseen) < 0.06, `median |log ratio| ${medianOf(unseen)}`);
   },
 });
-
-Deno.test({
-  name: "Coordinates.estimate predicts which estimates are far off (PlanetLab)",
-  fn() {
-    const { known, heldOut } = planet;
-    const fitted = fitCoordinates(known);
-    const expected = Float64Array.from(heldOut.rttMs, (_, i) => errorOf(fitted, heldOut.a[i], heldOut.b[i]))
-      .sort();
-    const [low, high] = [0.2, 0.8].map((level) => expected[Math.floor(level * expected.length)]);
-    const among = (isWanted: (error: number) => boolean) =>
-      medianOf(
-        logErrors(heldOut, (a, b) => isWanted(errorOf(fitted, a, b)) ? fitted.estimate(a, b) : undefined),
-      );
-    const [sure, unsure] = [among((error) => error < low), among((error) => error > high)];
-    assert(unsure > 3 * sure, `${unsure} where it may be far off, ${sure} where it may not`);
-  },
-});
-
-function errorOf(fitted: Coordinates, a: number, b: number): number {
-  return fitted.estimate(a, b)?.error ?? NaN;
-}
-
-Deno.test({
-  name:
-    "Coordinates.locate places left-out nodes from 10 pairs each better than their biases alone (PlanetLab)",
-  fn() {
-    const { known, heldOut } = planet;
-    const isNew = (node: number) => node < 20;
-    const rows = (isWanted: (a: number, b: number) => boolean, of = known) =>
-      [...of.a].map((a, i) => [a, of.b[i], of.rttMs[i]] as const).filter(([a, b]) => isWanted(a, b));
-    const fitted = fitCoordinates(pairsOf(NUM_NODES, rows((a, b) => !isNew(a) && !isNew(b))));
-    const errors: Record<"located" | "bias", number[]> = { located: [], bias: [] };
-    for (let node = 0; node < 20; node++) {
-      const toOld = (of: typeof known) =>
-        rows((a, b) => (a === node && !isNew(b)) || (b === node && !isNew(a)), of)
-          .map(([a, b, rttMs]) => ({ node: a === node ? b : a, rttMs }));
-      const measured = toOld(known).slice(0, 10);
-      const place = fitted.locate(measured);
-      // With vectors of 0, only the node's bias is left.
-      const biases = places(fitted, place);
-      for (const { node: other, rttMs } of toOld(heldOut)) {
-        const off = (of: typeof place) =>
-          Math.abs(Math.log((fitted.estimate(of, other)?.rttMs ?? NaN) / rttMs));
-        errors.located.push(off(place));
-        errors.bias.push(off(biases));
-      }
-    }
-    const [located, bias] = [errors.located, errors.bias].map((list) =>
-      medianOf(Float64Array.from(list).sort())
-    );
-    assert(located < 0.8 * bias, `median |log ratio| ${located}, of the biases alone ${bias}`);
-  },
-});
-
-/** Sets everything except the biases to 0. */
-function places(fitted: Coordinates, place: ReturnType<Coordinates["locate"]>): typeof place {
-  const width = fitted.size.rank + 1;
-  return place.map((found) => ({
-    ...found,
-    vectors: found.vectors.map((value, i) => i % width === 0 ? value : 0),
-  }));
-}

@@ -66,19 +66,27 @@ export function medianOf(sorted: Float64Array): number {
 /** Only the first nodes of PlanetLab are used. */
 export const NUM_NODES = 160;
 
-/** Splits the pairs of PlanetLab at random. @param share Share of the pairs that is known. */
-export async function planetLab(share: number): Promise<PairSplit> {
+/** The first nodes of PlanetLab, and the last RTT of each of their pairs, ms. @param numNodes Most nodes. */
+export async function planetLabRtts(numNodes: number) {
   const nodes = new Map<string, number>();
-  const rtts = new Map<string, number>();
+  const rttsMs = new Map<string, readonly [a: number, b: number, rttMs: number]>();
   const { batches } = await readAll([`${realData("mesh")}/planetlab-03.parquet`]);
   for (const { srcAddr, dstAddr, rttMs } of batches) {
     for (let i = 0; i < srcAddr.length; i++) {
       const [a, b] = [srcAddr[i], dstAddr[i]].map((address) => {
-        if (!nodes.has(address) && nodes.size < NUM_NODES) nodes.set(address, nodes.size);
+        if (!nodes.has(address) && nodes.size < numNodes) nodes.set(address, nodes.size);
         return nodes.get(address);
       });
-      if (a !== undefined && b !== undefined) rtts.set(`${Math.min(a, b)} ${Math.max(a, b)}`, rttMs[i]);
+      if (a === undefined || b === undefined || a === b) continue;
+      const [low, high] = [Math.min(a, b), Math.max(a, b)];
+      rttsMs.set(`${low} ${high}`, [low, high, rttMs[i]]);
     }
   }
-  return splitPairs(NUM_NODES, (a, b) => rtts.get(`${a} ${b}`), share);
+  return { addresses: [...nodes.keys()], rttsMs };
+}
+
+/** Splits the pairs of PlanetLab at random. @param share Share of the pairs that is known. */
+export async function planetLab(share: number): Promise<PairSplit> {
+  const { rttsMs } = await planetLabRtts(NUM_NODES);
+  return splitPairs(NUM_NODES, (a, b) => rttsMs.get(`${a} ${b}`)?.[2], share);
 }

@@ -2,44 +2,12 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { tensorOf } from "../../../lib/base/safetensors_header.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { ageCurveOf, ageShares, changedKernels, spansOf, USUAL_AGE } from "../../../lib/model/pool/age.ts";
+import { ageCurveOf, USUAL_AGE } from "../../../lib/model/pool/age.ts";
 import { type AgeCase, fitAge } from "../../../lib/model/pool/age_fit.ts";
 import { logOfCode } from "../../../lib/model/pool/kernel_mixture.ts";
 import { poolOfMesh } from "./mesh_pool.ts";
 
 const DAY_S = 86_400;
-
-Deno.test("no path has changed at age 0, half have after three times the scale, and nearly all in the end", () => {
-  const { changeS } = USUAL_AGE;
-  assertEquals(ageShares(USUAL_AGE, 0), { changed: 0, replaced: 0 });
-  assertAlmostEquals(ageShares(USUAL_AGE, 3 * changeS).changed, 0.5);
-  const ages = [60, 3600, DAY_S, 30 * DAY_S, 1000 * DAY_S, 1e15];
-  const shares = ages.map((ageS) => ageShares(USUAL_AGE, ageS));
-  shares.forEach(({ changed, replaced }, i) => {
-    assert(replaced < changed && changed < 1);
-    assert(i === 0 || (changed > shares[i - 1].changed && replaced >= shares[i - 1].replaced));
-  });
-  // Small probabilities of worthless RTTs count as 0.
-  assert(shares[1].replaced === 0 && shares[2].replaced > 0 && shares[5].replaced > 0.999);
-});
-
-Deno.test("kernels after a change have total mass 1 and widths that grow with age", () => {
-  const logs = [3, 4];
-  const [early, late] = [DAY_S, 256 * DAY_S].map((ageS) => changedKernels(USUAL_AGE, logs, ageS));
-  assertAlmostEquals(early.reduce((sum, { mass }) => sum + mass, 0), 1, 1e-9);
-  late.forEach(({ width }, i) => assertAlmostEquals(width / early[i].width, 256 ** (3 / 16)));
-  assertEquals(new Set(early.map(({ log }) => log)), new Set(logs));
-});
-
-Deno.test("each RTT spans the time halfway to its neighbours, and simultaneous ones share it", () => {
-  const day = [157, 157, 157].map((_, i) => i * DAY_S);
-  assertEquals(spansOf(day), [0.25, 0.5, 0.25]);
-  assertEquals(spansOf([...day].reverse()), [0.25, 0.5, 0.25]);
-  assertEquals(spansOf([0, 2 * DAY_S, 0]), [0.25, 0.5, 0.25]);
-  assertEquals(spansOf([5, 5]), [0.5, 0.5]);
-  assertEquals(spansOf([null, null]), [0.5, 0.5]);
-  assertEquals(spansOf([null, 7]), [0.5, 0.5]);
-});
 
 /** Results of pairs whose paths change at gamma-distributed rates of shape 1/2. @param changeS The scale. */
 function casesOf(changeS: number, count: number): AgeCase[] {

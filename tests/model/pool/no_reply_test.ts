@@ -18,16 +18,7 @@ function knownOf(changes: Partial<KnownTries>): KnownTries {
   return { ...none, ofAll: tried(998, 99), ...changes };
 }
 
-Deno.test("failureShare() combines the overall share with those of one end, both ends and the pair", () => {
-  assertAlmostEquals(failureShare(knownOf({})), 0.1, 1e-12);
-  const ofSource = tried(100, 50);
-  assertAlmostEquals(failureShare(knownOf({ ofSource })), (50 + 2 * 0.1) / 102, 1e-12);
-  // The overall odds are 1 / 9. Each endpoint's are nine times those, so together they have 81 times.
-  const end = tried(1e9, 5e8);
-  assertAlmostEquals(failureShare(knownOf({ ofSource: end, ofDestination: end })), 9 / 10, 1e-6);
-  const ofPair = tried(36, 0);
-  const both = knownOf({ ofSource: end, ofDestination: end, ofPair });
-  assertAlmostEquals(failureShare(both), 4 * 0.9 / 40, 1e-6);
+Deno.test("failureShare() is neither 0 nor 1, however many measurements agree", () => {
   for (const failures of [0, 2 ** 24]) {
     const all = tried(2 ** 24, failures);
     const p = failureShare(knownOf({ ofPair: all, ofSource: all, ofDestination: all, ofAll: all }));
