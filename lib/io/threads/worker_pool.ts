@@ -41,7 +41,7 @@ export function startThreadsWith(starter: (module: URL) => Thread): void {
 }
 
 /** Receives the messages of the thread that requested this one. @returns A function that sends an answer. */
-function serveThread<T>(
+export function serveThread<T>(
   take: (message: T) => void,
 ): (message: unknown, transfer?: Transferable[]) => void {
   const own = globalThis as unknown as Pick<MessagePort, "onmessage" | "postMessage">;
