@@ -6,7 +6,7 @@ import { programCommit, splitEmbedded } from "../../lib/cli/version.ts";
 import { LAUNCH_VARIABLES } from "../../lib/train/mpi/launch.ts";
 import { PROGRAM } from "../../tasks/compile.ts";
 import { STAGES } from "../../tasks/stages.ts";
-import { type LauncherParts, type TarEntry, tarOf, writeLauncher } from "../../lib/cli/compile/launcher.ts";
+import { type LauncherParts, tarOf, writeLauncher } from "../../lib/cli/compile/launcher.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 Deno.test("lateModules() finds every module that is loaded by a URL", () => {
@@ -72,28 +72,6 @@ Deno.test("writeLauncher() writes the same bytes for the same files, and another
   assertEquals(Deno.readFileSync(folder.at("a")), Deno.readFileSync(folder.at("b")));
   assert(other.hash !== first.hash);
   assertEquals(first.sizeBytes, Deno.statSync(folder.at("a")).size);
-});
-
-Deno.test("tarOf() writes an archive that tar unpacks, with modes and long names", async () => {
-  using folder = new TemporaryFolder();
-  const long = `${"folder/".repeat(20)}${"name".repeat(20)}.js`;
-  const sizes: [string, number][] = [["empty", 0], ["a/block", 512], ["a/more", 513], [long, 100_000]];
-  const entries = sizes.map(([name, size], index): TarEntry => {
-    const path = folder.at(String(index));
-    Deno.writeFileSync(path, Uint8Array.from({ length: size }, (_, i) => i * 31 + index));
-    return { name, path, isExecutable: index === 1 };
-  });
-  await Deno.writeFile(folder.at("archive"), tarOf(entries));
-  Deno.mkdirSync(folder.at("unpacked"));
-  const { code, stderr } = await new Deno.Command("tar", {
-    args: ["-xf", folder.at("archive"), "-C", folder.at("unpacked")],
-  }).output();
-  assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
-  for (const { name, path, isExecutable } of entries) {
-    const unpacked = folder.at(`unpacked/${name}`);
-    assertEquals(Deno.readFileSync(unpacked), Deno.readFileSync(path), name);
-    assertEquals((Deno.statSync(unpacked).mode ?? 0) & 0o111, isExecutable ? 0o111 : 0, name);
-  }
 });
 
 Deno.test("tarOf() fails in one line if a file is missing or changes while it is read", async () => {

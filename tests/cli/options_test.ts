@@ -148,15 +148,6 @@ Deno.test("the README of lib/cli lists what each stage reads and writes", () => 
 
 const listedIn = (help: string) => [...help.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
 
-Deno.test("every command is listed by its name", () => {
-  for (const [key, stage] of Object.entries(STAGES)) {
-    assertEquals(stage.name, key);
-    for (const [kind, { name }] of Object.entries("kinds" in stage ? stage.kinds : {})) {
-      assertEquals(name, `${key} ${kind}`);
-    }
-  }
-});
-
 Deno.test("--help shows each command's summary, an example and at most five options, including all required ones", () => {
   for (const command of leavesOf(STAGES)) {
     const help = helpOf(command);

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "
 import { fromFileUrl } from "@std/path";
 import { versionText } from "../../lib/cli/version.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { refused, requirePage, runDeno, runStageProcess, succeeded } from "./process.ts";
+import { requirePage, runDeno, runStageProcess, succeeded } from "./process.ts";
 import { UsageError, UserError } from "../../lib/base/errors.ts";
 import { serverStage } from "../../tasks/serve.ts";
 import { evalStage } from "../../tasks/eval.ts";
@@ -23,12 +23,6 @@ Deno.test("the dispatcher lists the stages, prints its version and rejects an un
   const unknown = await runStageProcess(["trian"]);
   assertEquals(unknown.code, 2);
   assertEquals(unknown.stderr, "error: Cannot run trian: no such stage; did you mean train?\n");
-});
-
-Deno.test("a stage rejects an unknown option with a one-line error and exit code 2", async () => {
-  for (const stage of [["synth"], ["query", "rtt"]]) {
-    await refused(runStageProcess([...stage, "--sede", "1"]), 2, "did you mean seed?");
-  }
 });
 
 Deno.test("a stage reports as a one-line error that LD_LIBRARY_PATH keeps it from starting programs", async () => {

@@ -1,7 +1,6 @@
 /** `status` as users run it, on what real stages left, and during work. @module */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { formatIndexes } from "../../lib/io/files/array_task.ts";
 import { LOCK, OutputLock } from "../../lib/io/files/output_lock.ts";
 import { describeStatus, statusOf } from "../../lib/cli/inspect/status.ts";
 import { readLastMetrics, readMetrics } from "../../lib/train/metrics.ts";
@@ -34,12 +33,6 @@ async function run(...args: string[]): Promise<void> {
   const { command, rest } = commandOf(args);
   await (await loadStage(command)).run([...rest, "--quiet"]);
 }
-
-Deno.test("task numbers are formatted for SLURM's --array", () => {
-  assertEquals(formatIndexes([]), "");
-  assertEquals(formatIndexes([3, 7, 8, 9]), "3,7-9");
-  assertEquals(formatIndexes([1, 2, 4, 6, 7]), "1-2,4,6-7");
-});
 
 Deno.test("status lists missing and stopped tasks until all are done", async () => {
   using folder = new TemporaryFolder();

@@ -36,21 +36,6 @@ Deno.test("openEvents() writes the same bytes as TensorBoard's own writer", () =
   });
 });
 
-Deno.test("openEvents() cuts off events after the resumed step", () => {
-  inFolder((folder) => {
-    const path = join(folder, "events");
-    appendSteps(path, 1, 9);
-    const undisturbed = Deno.readFileSync(path);
-    assertEquals(endsOf(path).length, 10);
-    using log = openEvents(path, 6);
-    const kept = Deno.readFileSync(path);
-    assertEquals(kept, undisturbed.subarray(0, kept.length));
-    assertEquals(endsOf(path).length, 7);
-    log.append({ step: 7, "train/loss": 1 });
-    assertEquals(endsOf(path).length, 8);
-  });
-});
-
 Deno.test("openEvents() rewrites a step at its old offset, so that a reader of the file can continue", () => {
   inFolder((folder) => {
     const path = join(folder, "events");

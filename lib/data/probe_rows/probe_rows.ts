@@ -150,7 +150,7 @@ const BYTES_PER_ENTRY = 4;
  * Bytes of a record in addition to its measurements and dictionaries: two schemas, five messages, and padding
  * of each buffer; 2,100 to 2,190 with apache-arrow 21.2.
  */
-export const RECORD_OVERHEAD_BYTES = 4096;
+const RECORD_OVERHEAD_BYTES = 4096;
 /** Maximum number of address texts kept from row to row. */
 const MAX_TEXTS = 1 << 18;
 
@@ -159,7 +159,7 @@ const MAX_TEXTS = 1 << 18;
  * exceed the size limit. Column widths and dictionary texts determine an upper bound of the size, so a row is
  * encoded only once.
  */
-export class RowCutter implements RowSink {
+class RowCutter implements RowSink {
   readonly #maxRecordBytes: number;
   readonly #emit: (row: ProbeRow) => void;
   readonly #maxMeasurements: number;

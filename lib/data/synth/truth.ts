@@ -16,9 +16,7 @@ import { rttCodeBounds } from "../tokens/rtt_code.ts";
 import { LATENCY_CONSTANTS, latencyAt, type LatencyModel } from "./latency_model.ts";
 import { type PairPaths, pathsOf, type World, type WorldHost, worldSchema } from "./world.ts";
 
-const FORMAT = "ping-llm synthetic truth 2";
-/** Only `latencyConstants`, which are for other programs, have a different name (`law`). */
-const OLD_FORMAT = "ping-llm synthetic truth 1";
+const FORMAT = "ping-llm synthetic truth 1";
 
 const FORMULAS = [
   "d: km along great circles (radius 6371) src -> hub of the route (if hub >= 0) -> dst",
@@ -32,7 +30,7 @@ const FORMULAS = [
 ];
 
 const truthSchema = worldSchema.extend({
-  format: z.literal([FORMAT, OLD_FORMAT]),
+  format: z.literal(FORMAT),
   formulas: z.array(z.string()),
 });
 

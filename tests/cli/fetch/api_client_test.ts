@@ -80,18 +80,6 @@ Deno.test("the client honours Retry-After and X-RateLimit-Reset up to a quarter 
   );
 });
 
-Deno.test("the client gives up after eight attempts, with an error that says how to continue", async () => {
-  await using server = new ReplayServer();
-  server.answer = () => new Response("", { status: 502 });
-  const { client } = clientOf(server);
-  const error = await assertRejects(() => client.json("/api/v2/probes/"), UserError);
-  assertMatch(
-    error.message,
-    /^Cannot fetch http:.*\/api\/v2\/probes\/: it answered 502 Bad Gateway, 8 times; run the same command again later/,
-  );
-  assertEquals(server.requests.length, 8);
-});
-
 Deno.test("a rejected request is not retried, and its error quotes the server", async () => {
   await using server = new ReplayServer();
   const { client } = clientOf(server);

@@ -483,15 +483,6 @@ Deno.test("import counts duplicate results, and inspect counts equal rows from t
   );
 });
 
-Deno.test("inspect refuses a named pipe at once", { ignore: Deno.build.os === "windows" }, async () => {
-  using folder = new TemporaryFolder();
-  const pipe = folder.at("a.parquet");
-  assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
-  const { code, stderr } = await runStageProcess(["inspect", pipe]);
-  assertEquals(code, 1);
-  assertMatch(stderr, /^error: Cannot read [^\n]+a\.parquet: it is a named pipe, expected a file[^\n]+\n$/);
-});
-
 Deno.test("inspect explains what to do when too many files are open", {
   ignore: Deno.build.os === "windows",
 }, async () => {
@@ -550,12 +541,4 @@ Deno.test("inspect() sums up the token files of pretokenize", async () => {
     FormatError,
     "not of the same kind as the first file",
   );
-});
-
-Deno.test("inspect() names a truncated token file", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.at("a.parquet");
-  write(path, "v2", [[0, 10, 11]]);
-  Deno.truncateSync(path, Deno.statSync(path).size - 20);
-  await assertRejects(() => inspect([path], OPTIONS), FormatError, path);
 });

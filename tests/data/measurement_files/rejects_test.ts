@@ -1,5 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { UserError } from "../../../lib/base/errors.ts";
+import { assert, assertEquals } from "@std/assert";
 import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 
@@ -21,19 +20,6 @@ Deno.test("RejectLog.write() lists the first thousand of each reason, if there a
     assertEquals(new RejectLog().write(`${folder}/none.jsonl`), false);
     assertEquals([...Deno.readDirSync(folder)].length, 1);
   }));
-
-Deno.test("RejectLog.check() throws only above the ratio, and reports why and where", () => {
-  const log = new RejectLog();
-  for (let row = 0; row < 5; row++) log.add("invalidRtt", "f.parquet", row, { found: "rtt -7" });
-  log.check(100, 0.05);
-  new RejectLog().check(0, 0);
-  const error = assertThrows(() => log.check(99, 0.05), UserError);
-  assertEquals(
-    error.message,
-    "Cannot use the input: 5 of 99 rows were rejected (invalidRtt 5, first f.parquet row 0 (rtt -7)), " +
-      "expected at most 5 %; correct the input or raise --max-reject-ratio",
-  );
-});
 
 Deno.test("RejectLog.merge() adds the entries of another log, within the limit", () => {
   const [one, two] = [new RejectLog(), new RejectLog()];

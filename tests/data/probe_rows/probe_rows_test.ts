@@ -11,21 +11,13 @@ import {
 import { join } from "@std/path";
 import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
-import { KeyKind, KeyTable } from "../../../lib/data/probe_rows/external_sort/keys.ts";
-import {
-  makeGroup,
-  nameColumns,
-  type ProbeColumns,
-  probeSchema,
-} from "../../../lib/data/probe_rows/external_sort/probe_columns.ts";
-import { makeColumn } from "../../../lib/data/probe_rows/external_sort/spill.ts";
 import {
   decodeProbeRow,
   encodeProbeRow,
   type ProbeRow,
   probeRowSrcId,
 } from "../../../lib/data/probe_rows/probe_row.ts";
-import { buildProbeRows, RECORD_OVERHEAD_BYTES, RowCutter } from "../../../lib/data/probe_rows/probe_rows.ts";
+import { buildProbeRows } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { SPLIT_NAMES } from "../../../lib/data/probe_rows/splits.ts";
 import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
 import { succeed } from "../../cli/process.ts";
@@ -98,6 +90,12 @@ Deno.test("buildProbeRows() writes each source's measurements in time order, cut
     const parts = Map.groupBy(rows, ({ srcId }) => srcId);
     assertEquals(sum("sources"), parts.size);
     assert(Math.max(...[...parts.values()].map(({ length }) => length)) > 5, "a long history is cut");
+    for (const cut of parts.values()) {
+      const sizes = cut.map((row) => encodeProbeRow(row).length);
+      assertLessOrEqual(Math.max(...sizes), options.maxRowSizeBytes);
+      // A few kilobytes are reserved for what a record has besides its measurements and addresses.
+      assertLessOrEqual(options.maxRowSizeBytes - 4096, Math.min(...sizes.slice(0, -1)));
+    }
 
     const tiny = folder.at(`${groupBy}-tiny`);
     await buildProbeRows({ ...options, output: tiny, memoryLimitBytes: TINY_MEMORY_BYTES });
@@ -241,43 +239,5 @@ Deno.test("buildProbeRows() fails when an input changes meanwhile", async () => 
       "changed while it was read",
     );
     await buildProbeRows({ ...options, overwrite: true });
-  }
-});
-
-/** `numRows` measurements from 10.0.0.1 to `numDestinations` addresses in turn, one second apart. */
-function columnsOf(numRows: number, numDestinations: number): ProbeColumns {
-  const keys = new KeyTable();
-  const columns = nameColumns(probeSchema("src_addr").map((column) => makeColumn(column, numRows)), keys);
-  for (let row = 0; row < numRows; row++) {
-    const destination = row % numDestinations;
-    columns.timeUs[row] = 1e15 + row * 1e6;
-    columns.rttMs[row] = row % 7 === 0 ? -1 : row / 8;
-    columns.src[row] = keys.idOf(Uint32Array.of(0, 0, 0, 0x0a000001), 0, KeyKind.IPV4);
-    columns.dst[row] = keys.idOf(Uint32Array.of(0, 0, 0, 0xc0000000 + destination), 0, KeyKind.IPV4);
-  }
-  return columns;
-}
-
-Deno.test("RowCutter cuts at measurement boundaries in time order and keeps every record below the limit", () => {
-  for (const numDestinations of [1, 50, 5000]) {
-    for (const maxBytes of [2 * RECORD_OVERHEAD_BYTES, 20_000, 100_000]) {
-      const columns = columnsOf(5000, numDestinations);
-      const records: Uint8Array[] = [];
-      const cutter = new RowCutter(maxBytes, (row) => records.push(encodeProbeRow(row)));
-      cutter.beginGroup(makeGroup(columns.keys, columns.group[0], 0));
-      for (let row = 0; row < 5000; row++) cutter.push(columns, row);
-      cutter.flush();
-      const rows = records.map((record) => decodeProbeRow(record, { path: "test" }));
-      assert(records.length > 1);
-      records.forEach((record, i) => {
-        assertLessOrEqual(record.length, maxBytes);
-        // All but the last are as full as the estimated overhead allows.
-        if (i < records.length - 1) {
-          assert(record.length > maxBytes - RECORD_OVERHEAD_BYTES, `${record.length}`);
-        }
-      });
-      assertEquals(rows.flatMap((row) => Array.from(row.eventTimeUs)), Array.from(columns.timeUs));
-      assertEquals(rows.flatMap((row) => Array.from(row.rttMs)), Array.from(columns.rttMs));
-    }
   }
 });

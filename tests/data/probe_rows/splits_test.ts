@@ -163,15 +163,6 @@ Deno.test("assignSplits() returns another split for another seed, except by time
   assertEquals(assign(ROWS, "time"), assign(ROWS, "time", { seed: 1 }));
 });
 
-Deno.test("assignSplits() leaves a split empty when its ratio is 0", () => {
-  for (const mode of SPLIT_MODES) {
-    const splitsWith = (...ratios: SplitRatios) => [...new Set(assign(ROWS, mode, { ratios }))].sort();
-    assertEquals([splitsWith(1, 0, 0), splitsWith(0, 1, 0), splitsWith(0, 0, 1)], [[0], [1], [2]]);
-    const pairs = [splitsWith(0.7, 0.3, 0), splitsWith(0.7, 0, 0.3), splitsWith(0, 0.7, 0.3)];
-    assertEquals(pairs, [[0, 1], [0, 2], [1, 2]]);
-  }
-});
-
 Deno.test("assignSplits() keeps two spellings of an address together", () => {
   const rows = { ...permute(ROWS, [0, 0]), srcAddr: ["2001:DB8:0:0::1", "2001:db8::1"] };
   const { srcId } = keyOf(rows);

@@ -6,7 +6,7 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { dirname } from "@std/path";
-import { UsageError, UserError } from "../../../lib/base/errors.ts";
+import { UserError } from "../../../lib/base/errors.ts";
 import type { ArrayTask } from "../../../lib/io/files/array_task.ts";
 import { manifestName } from "../../../lib/io/files/task_manifests.ts";
 import { readManifest } from "../../../lib/io/files/manifest.ts";
@@ -195,16 +195,9 @@ Deno.test("a task resumes independently and does not touch other tasks' files", 
   const options = { ...SHARD, splitBy: "probe", inputs, output } as const;
   await shardMeasurements({ ...options, task: { index: 2, count: 2 } });
   assert(Deno.statSync(begun).isFile, "task 2 deleted what task 1 was writing");
-  const task = { index: 1, count: 3 };
-  await assertRejects(() => shardMeasurements({ ...options, task }), UserError, "continue with --task I/2");
   await assertRejects(
     () => shardMeasurements({ ...options, overwrite: true }),
     UserError,
     "delete the folder",
-  );
-  await assertRejects(
-    () => shardMeasurements({ ...options, overwrite: true, task: { index: 1, count: 2 } }),
-    UsageError,
-    "--overwrite",
   );
 });

@@ -1,7 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { RandomStream } from "../../../lib/base/random.ts";
 import { LATENCY_CONSTANTS, LatencyModel } from "../../../lib/data/synth/latency_model.ts";
-import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
+import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
 import { codeProbabilities } from "./code_probabilities.ts";
 
 Deno.test("LatencyModel.cdf() is the tabulated normal distribution of logarithms, and a Lomax distribution", () => {
@@ -66,38 +65,4 @@ Deno.test("LatencyModel.probabilityBetween() stays precise where the distributio
   assertEquals(model.probabilityBetween(10, 30), 0);
   assertEquals(model.probabilityBetween(50, 50), 0);
   assertAlmostEquals(model.probabilityBetween(0, Infinity), 1, 1e-15);
-});
-
-Deno.test("LatencyModel.sample() draws codes with codeProbability(), by a chi-square test", () => {
-  const numDraws = 60_000;
-  for (const [index, model] of MODELS.entries()) {
-    const random = new RandomStream(1, "test/codes", index);
-    const drawn = new Map<number, number>();
-    let numFailed = 0;
-    for (let i = 0; i < numDraws; i++) {
-      const rttMs = model.sample(random);
-      if (rttMs === undefined) numFailed++;
-      else drawn.set(encodeRttCode(rttMs), (drawn.get(encodeRttCode(rttMs)) ?? 0) + 1);
-    }
-    const numReplies = numDraws - numFailed;
-    assert(Math.abs(numFailed - model.pFailed * numDraws) < 5 * Math.sqrt(0.25 * numDraws));
-    // Codes in order, merged until 20 draws are expected.
-    let chiSquare = 0;
-    let numClasses = 0;
-    let expected = 0;
-    let found = 0;
-    codeProbabilities(model).forEach((p, i) => {
-      expected += p * numReplies;
-      found += drawn.get(CANONICAL_RTT_CODES[i]) ?? 0;
-      if (expected < 20) return;
-      chiSquare += (found - expected) ** 2 / expected;
-      numClasses++;
-      expected = found = 0;
-    });
-    const freedom = numClasses - 1;
-    assert(freedom > 50);
-    // Normal approximation of Wilson and Hilferty; above 4 with probability 0.00003 for the correct model.
-    const z = (Math.cbrt(chiSquare / freedom) - 1 + 2 / (9 * freedom)) / Math.sqrt(2 / (9 * freedom));
-    assert(z < 4, `chi-square ${chiSquare} with ${freedom} degrees of freedom`);
-  }
 });

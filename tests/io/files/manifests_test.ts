@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { assertEquals, assertThrows } from "@std/assert";
 import { UsageError, UserError } from "../../../lib/base/errors.ts";
 import { describeOutput, hashOfEnds, newManifest, writeManifest } from "../../../lib/io/files/manifest.ts";
-import { type ArrayTask, parseArrayTask, shareOf, taskSuffix } from "../../../lib/io/files/array_task.ts";
+import { type ArrayTask, parseArrayTask, shareOf } from "../../../lib/io/files/array_task.ts";
 import { Output } from "../../../lib/io/files/output.ts";
 import { manifestName, requireFinished } from "../../../lib/io/files/task_manifests.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
@@ -42,12 +42,6 @@ function finish(folder: string, task: ArrayTask, changes: { seed?: number; compl
   const { seed = 0, complete = true } = changes;
   writeManifest(`${folder}/${manifestName(task)}`, { ...start(seed), complete });
 }
-
-Deno.test("Output.openFolder() admits every task of a run, and continues what one of them began", () => {
-  using folder = new TemporaryFolder();
-  const path = folder.at("out");
-  for (const index of [3, 1, 2, 2]) assertEquals(begin(path, { index, count: 3 }).complete, false);
-});
 
 Deno.test("Output.openFolder() refuses a task with other options or another count, other files and --overwrite", () => {
   using folder = new TemporaryFolder();
@@ -129,11 +123,4 @@ Deno.test("shareOf() assigns every item to one task, in order and in equal share
     }
     assertEquals(next, total);
   }));
-});
-
-Deno.test("taskSuffix() is empty for a single task and sorts in task order", () => {
-  assertEquals(taskSuffix({ index: 1, count: 1 }), "");
-  const names = [1, 2, 10, 99].map((index) => taskSuffix({ index, count: 100 }));
-  assertEquals(names, names.toSorted());
-  assertEquals(names[2], "-00010-of-00100");
 });

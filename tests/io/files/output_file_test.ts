@@ -3,7 +3,7 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { OutputFile, writeOutputFile } from "../../../lib/io/files/output_file.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 import { fromFileUrl, join } from "@std/path";
-import { AtomicFile, removeStaleTemporaries, writeFileAtomic } from "../../../lib/io/files/atomic.ts";
+import { AtomicFile, removeStaleTemporaries } from "../../../lib/io/files/atomic.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { OutputLock } from "../../../lib/io/files/output_lock.ts";
 
@@ -91,13 +91,6 @@ Deno.test("removeStaleTemporaries() deletes what AtomicFile leaves after a kill,
   removeStaleTemporaries(folder);
   assertEquals(names(folder), ["a.parquet", "a.parquet.123.tmp", "notes.tmp"]);
   removeStaleTemporaries(join(folder, "absent"));
-});
-
-Deno.test("AtomicFile.create() reports in one line why a file cannot be written", () => {
-  using temporary = new TemporaryFolder();
-  const folder = temporary.path;
-  writeFileAtomic(join(folder, "file"), "");
-  assertThrows(() => AtomicFile.create(join(folder, "file", "a")), UserError, "Cannot write");
 });
 
 const HOLDER = { output: "out", stage: "shard" };

@@ -53,56 +53,6 @@ Deno.test("rtt() returns the numbers of rttDistribution() and a grid of its dist
     assertEquals(Object.keys(quantiles_ms).join(), "0.05,0.25,0.5,0.75,0.95");
   }));
 
-Deno.test("lines() answers in order as rtt() does, and reports invalid lines", () =>
-  withService(async (service) => {
-    const lines = [
-      JSON.stringify(questionOf(1)),
-      "",
-      '{"src": "192.0.2.1", "dst": "198.51.100.2", "time": 1700000002, "quantiles": [0.9], "cdf": 2}',
-      "{",
-      '{"src": "192.0.2.1", "dst": "198.51.100.0/30", "draws": 4}',
-      JSON.stringify({ src: "192.0.2.1" }),
-      "[]",
-      JSON.stringify({ ...questionOf(8), context: [{ src: "::1", dst: "::2", rtt: -5 }] }),
-      JSON.stringify({ ...questionOf(9), context: [{ src: "192.0.2.1", dst: "::2", rtt: 1 }] }),
-      JSON.stringify({
-        ...questionOf(10),
-        context: CONTEXT.map((each) => ({ ...each, time: 1.8e9 })),
-      }),
-      JSON.stringify(questionOf(11)),
-    ];
-    const answers = await Array.fromAsync(service.lines("rtt", streamOf(lines), { quantiles: [0.25, 0.5] }));
-    assertEquals(answers.map(({ line }) => line), [1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    assertEquals(
-      answers.map((answer) => "error" in answer ? answer.error : Object.keys(answer.quantiles_ms).join()),
-      [
-        "0.25,0.5",
-        "0.9",
-        "the line must be a JSON object",
-        "0.25,0.5",
-        'found no dst, expected an IPv4 or IPv6 address, such as "198.51.100.7"',
-        "found an array, expected a JSON object",
-        "found context[0].rtt -5, expected ms above 0, or null for no reply, such as 12.5",
-        "context[0]: found addresses of different IP versions, expected two of the same version",
-        "Cannot ask about Unix time 1700000010: its context has a later measurement, at 1800000000",
-        "0.25,0.5",
-      ],
-    );
-    for (const number of [1, 11]) {
-      const alone = await service.rtt({ ...questionOf(number), quantiles: [0.25, 0.5] });
-      const found = answers.find(({ line }) => line === number);
-      assert(found && !("error" in found));
-      assertAlmostEquals(found.p_failed / alone.p_failed, 1, 1e-5);
-      for (const [q, rttMs] of Object.entries(alone.quantiles_ms)) {
-        // Rounding differs, which may change the RTT by one code at its edge.
-        assertAlmostEquals(found.quantiles_ms[q] / rttMs, 1, 1e-3);
-      }
-    }
-    const third = answers[1];
-    assert(!("error" in third));
-    assertEquals(third.cdf?.length, 2);
-  }));
-
 Deno.test("lines() reads a bounded part of its lines ahead of the answers", () =>
   withService(async (service) => {
     let numPulled = 0;

@@ -2,22 +2,22 @@
  * How long the exchange of a preset's gradients between ranks takes here, how much of that the backward pass
  * hides, and what follows for GPUs and networks that are not here. Not a test:
  *
- *     mpirun -n 2 deno run -A tests/train/mpi/exchange_times.ts --config 95m
+ *     mpirun -n 2 deno run -A tests/bench/exchange_times.ts --config 95m
  *
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import { named } from "../../../lib/base/errors.ts";
-import { Gpu } from "../../../lib/tensor/device.ts";
-import { KernelRegistry } from "../../../lib/tensor/registry.ts";
-import { initialParameters } from "../../../lib/model/parameters.ts";
-import { Transformer } from "../../../lib/model/transformer.ts";
-import { Communicator } from "../../../lib/train/mpi/communicator.ts";
-import { CompressedSum } from "../../../lib/train/mpi/compressed_sum.ts";
-import { launchOf } from "../../../lib/train/mpi/launch.ts";
-import { claimedAddresses, denseBatch } from "../../../lib/train/step_timing.ts";
-import { loadConfig, planRun } from "../../../lib/train/run_config.ts";
-import { GradientExchange } from "../../../lib/train/step_work.ts";
+import { named } from "../../lib/base/errors.ts";
+import { Gpu } from "../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../lib/tensor/registry.ts";
+import { initialParameters } from "../../lib/model/parameters.ts";
+import { Transformer } from "../../lib/model/transformer.ts";
+import { Communicator } from "../../lib/train/mpi/communicator.ts";
+import { CompressedSum } from "../../lib/train/mpi/compressed_sum.ts";
+import { launchOf } from "../../lib/train/mpi/launch.ts";
+import { claimedAddresses, denseBatch } from "../../lib/train/step_timing.ts";
+import { loadConfig, planRun } from "../../lib/train/run_config.ts";
+import { GradientExchange } from "../../lib/train/step_work.ts";
 
 /** Between GPU and host: a low practical value for PCI Express 4.0 x16. */
 const COPIED_GB_PER_S = 10;
