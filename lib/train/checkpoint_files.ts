@@ -292,7 +292,7 @@ export function writePool(
  * @returns Undefined if the checkpoint has no pool.
  * @throws {FormatError} If the file is damaged or belongs to another checkpoint.
  */
-export function readPool(folder: string, modelSha256: string): Tensors | undefined {
+function readPool(folder: string, modelSha256: string): Tensors | undefined {
   const path = join(folder, POOL_FILE);
   if (!exists(path)) return undefined;
   const { tensors, metadata } = readSafetensors(path);

@@ -40,13 +40,22 @@ Deno.test("serve answers every route", (test) =>
 
     await step("POST /v1/rtt:batch answers each line, in order, with an answer or an error", async () => {
       const long = { ...PAIR, context: [], time: "x".repeat(2 ** 20) };
-      const lines = [PAIR, { ...PAIR, dst: "::1" }, "{", "", "\xff", { ...PAIR, cdf: 2 }, long, PAIR];
+      const lines = [
+        PAIR,
+        { ...PAIR, dst: "::1" },
+        "{",
+        "",
+        "\xff",
+        { ...PAIR, quantiles: [0.9] },
+        long,
+        PAIR,
+      ];
       const answers = await server.postLines("/v1/rtt:batch?quantiles=0.5", lines);
       assertEquals(answers.map(({ line }) => line), [1, 2, 3, 5, 6, 7, 8]);
       const isAnswer = [true, false, false, false, true, false, true];
       assertEquals(answers.map(({ error }) => error === undefined), isAnswer);
       assertStringIncludes(String(answers[5].error), "expected at most 1048576 per line");
-      assertEquals(Object.keys(answers[0].quantiles_ms as object), ["0.5"]);
+      assertEquals([0, 4].map((i) => Object.keys(answers[i].quantiles_ms as object)), [["0.5"], ["0.9"]]);
       const bytes = new Uint8Array([...new TextEncoder().encode(JSON.stringify(PAIR) + "\n"), 0xff, 0x0a]);
       const response = await server.fetch("/v1/rtt:batch", { method: "POST", headers: LINES, body: bytes });
       assertEquals(response.headers.get("content-type"), "application/x-ndjson");

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
-import { AddressCounts, dataJson } from "../../lib/data/addresses/known_addresses.ts";
 import { modelInfoSchema } from "../../lib/serve/api/schemas.ts";
 import { FormatError } from "../../lib/base/errors.ts";
 import { modelInfo, readEvaluation } from "../../lib/serve/described_model.ts";
@@ -30,12 +29,6 @@ Deno.test("modelInfo() describes the checkpoint, with a thinned training curve u
     assertEquals(modelInfo(checkpoint, options).training_curve.map(({ step }) => step), [1, 2, 3]);
     const info = modelInfo({ ...checkpoint, state: { ...checkpoint.state, step: 900 } }, options);
     modelInfoSchema.strict().parse(info);
-    const counts = new AddressCounts();
-    const [a, b] = [[192, 0, 2, 1], [192, 0, 2, 2]].map((bytes) => counts.id(Uint8Array.from(bytes)));
-    counts.add(a, b, 86_400);
-    const summary = counts.summary({ origin: "m.parquet", isSynthetic: true });
-    const trainingData = { summary, known: counts.table() };
-    assertEquals(modelInfo({ ...checkpoint, trainingData }, options).data, dataJson(trainingData));
     assertEquals([info.step, info.vocabulary, info.data_fingerprint], [900, "v2", "none"]);
     const { model: { sequenceLength }, train: { batchSize } } = checkpoint.config;
     assertEquals(info.trained_tokens, 900 * batchSize * sequenceLength);

@@ -53,10 +53,6 @@ export class TestServer implements AsyncDisposable {
     return Number(new URL(this.url).port);
   }
 
-  get pid(): number {
-    return this.#child.pid;
-  }
-
   async fetch(path: string, options: RequestInit = {}): Promise<Response> {
     return await fetch(new URL(path, this.url), { client: CLIENT, ...options });
   }

@@ -17,7 +17,6 @@ import {
   type CheckpointContent,
   checkpointFiles,
   POOL_FILE,
-  readPool,
   readState,
   writePool,
   writeState,
@@ -293,10 +292,7 @@ Deno.test("a checkpoint records its training data, and damage is detected", () =
     assertEquals(found.summary, summary);
     assertEquals(found.known.columns, trainingData.known.columns);
     assertEquals(found.known.address(addressBytes("198.51.100.1"))?.asSource, { measurements: 2, lastS });
-    const path = join(folder, "training_data.safetensors");
-    const bytes = Deno.readFileSync(path);
-    bytes[bytes.length - 1] ^= 1;
-    Deno.writeFileSync(path, bytes);
+    flipByte(join(folder, "training_data.safetensors"), -1);
     assertThrows(() => loadCheckpoint(folder), FormatError, "training_data");
   }));
 
@@ -343,15 +339,13 @@ Deno.test("a checkpoint is read with its pool, if any, which counts among its fi
 
 Deno.test("a pool that is damaged or belongs to another checkpoint is rejected", () =>
   withCheckpoint((_, run) => {
-    const { directory } = loadCheckpoint(run);
+    const { directory, state } = loadCheckpoint(run);
     writePool(directory, poolOfMesh(), "0".repeat(64));
     const remedy = "delete it (the model also answers without it)";
     assertThrows(() => loadCheckpoint(directory), FormatError, `it belongs to another checkpoint; ${remedy}`);
-    const path = join(directory, POOL_FILE);
-    const bytes = Deno.readFileSync(path);
-    bytes[bytes.length - 3] ^= 1;
-    Deno.writeFileSync(path, bytes);
-    assertThrows(() => readPool(directory, "0".repeat(64)), FormatError, `checksum does not match`);
+    writePool(directory, poolOfMesh(), state.files.model.sha256);
+    flipByte(join(directory, POOL_FILE), -3);
+    assertThrows(() => loadCheckpoint(directory), FormatError, `checksum does not match`);
     return Promise.resolve();
   }));
 

@@ -171,7 +171,7 @@ function isFolder(path: string): boolean {
 }
 
 /** A process without a sign of life for this long (several renewals of its lock) counts as stopped. */
-export const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 60_000;
 
 /**
  * Infers from files whether a process is working: trying the lock would take it and stop others.

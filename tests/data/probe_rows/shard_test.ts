@@ -108,30 +108,6 @@ Deno.test("shardMeasurements() keeps a probe in one shard when grouped by prb_id
   assertEquals(train.sources + val.sources + test.sources, new Set(batch.prbId).size);
 });
 
-Deno.test("shardMeasurements() fills columns that some files lack with nulls", async () => {
-  using folder = new TemporaryFolder();
-  const { prbId: _none, packetErrorCount: _too, ...batch } = sampleBatch({ numRows: 100, seed: 1 });
-  writeParquet(folder.at("a.parquet"), batch);
-  const { packetErrorCount: _again, ...other } = sampleBatch({ numRows: 100, seed: 2 });
-  writeParquet(folder.at("b.parquet"), other);
-  const inputs = [folder.at("a.parquet"), folder.at("b.parquet")];
-  await shardMeasurements({
-    ...SHARD_OPTIONS,
-    inputs,
-    output: folder.at("out"),
-    numShards: [1, 1, 1],
-    ratios: [1, 0, 0],
-  });
-  const batches = await Array.fromAsync(
-    readMeasurements([folder.at("out/train/shard-00000.parquet")], { rejects: new RejectLog() }),
-  );
-  assertEquals(batches.length, 1);
-  assertEquals(batches[0].packetErrorCount, undefined);
-  const prbId = Array.from(batches[0].prbId ?? []);
-  assert(prbId.slice(0, 100).every(Number.isNaN));
-  assertEquals(prbId.slice(100), Array.from(other.prbId ?? []));
-});
-
 Deno.test("listSplitInputs() reads splits from the folders train, val and test, and rejects a mixture", () => {
   using folder = new TemporaryFolder();
   for (const name of ["split/train/a.parquet", "split/test/b.parquet", "plain/c.parquet"]) {

@@ -67,7 +67,7 @@ Deno.test("findTimeCuts() finds the same cuts in other units, and in any order o
   assertEquals(seconds.valUs, 1e6 * Math.floor(wanted.valUs / 1e6));
 });
 
-Deno.test("a single wrong clock does not shift the cuts, and is reported", async () => {
+Deno.test("a single wrong clock does not shift the cuts", async () => {
   const times = every(2000, HOUR_US);
   const wanted = await cutsOfFiles([times]);
   assertEquals(noteOnFarTimes(wanted), undefined);
@@ -76,11 +76,6 @@ Deno.test("a single wrong clock does not shift the cuts, and is reported", async
     assert(Math.abs(cuts.valUs - wanted.valUs) <= HOUR_US);
     assert(Math.abs(cuts.testUs - wanted.testUs) <= HOUR_US);
   }
-  assertEquals(
-    noteOnFarTimes(await cutsOfFiles([[...times, BigInt(Date.UTC(1995, 0, 1) * 1000)]])),
-    "98 % of the rows are from 2025-06-16T10:06:40.123Z to 2025-09-06T02:06:40.123Z, the others from " +
-      "1995-01-01T00:00:00Z to 2025-09-06T22:06:40.123Z: check their clocks",
-  );
 });
 
 Deno.test("findTimeCuts() ignores nulls and times that rows are rejected for, future ones included", async () => {

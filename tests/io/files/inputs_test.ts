@@ -27,17 +27,6 @@ Deno.test("listInputs() expands files, directories and globs, sorted and without
   assertEquals(list("b/note.txt"), ["b/note.txt"]);
 });
 
-Deno.test("listInputs() names a path that contains nothing", () => {
-  using folder = tree();
-  assertThrows(() => listInputs([folder.at("absent.parquet")], WANTED), UserError, "no such file");
-  assertThrows(() => listInputs([folder.at("b/empty")], WANTED), UserError, "it contains no .parquet file");
-  assertThrows(
-    () => listInputs([folder.at("z*.parquet")], WANTED),
-    UserError,
-    "it contains no .parquet file",
-  );
-});
-
 Deno.test("listInputs() follows links to folders and files, each target once, and reports it", () => {
   using folder = new TemporaryFolder();
   const { path } = folder;
