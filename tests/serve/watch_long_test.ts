@@ -58,7 +58,7 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
     Deno.renameSync(hidden, seventh);
     makeLatest(seventh);
     const damaged = join(seventh, "model.safetensors");
-    await Promise.race([clients, untilTriedAgain(server)]);
+    await Promise.race([clients, until("the note of it", () => server.errors.includes(damaged))]);
     const response = await server.fetch("/v1/model");
     assertEquals((await response.json()).step, 6);
     assert(response.headers.get("etag") !== before);
@@ -73,5 +73,30 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
     assertEquals(code, 75);
     const numLogged = (text: string) => stderr.split("\n").filter((line) => line.includes(text)).length;
     assertEquals([numLogged("instead of"), numLogged(`Cannot read ${damaged}`)], [4, 1], stderr);
-    assertEquals(numLogged("; still serving step 6"), 1, stderr);
+  }));
+
+Deno.test("serve --watch keeps serving if the newer model cannot be loaded, and reports it once", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const report = join(folder, "report.json");
+    const { state } = loadResumable(checkpoint);
+    const write = (modelSha256: string) =>
+      Deno.writeTextFileSync(
+        report,
+        JSON.stringify({ run: { modelSha256, numMeasurements: 1, split: "test" } }),
+      );
+    write(state.files.model.sha256);
+    const watch = ["--watch", "--watch-s", "0.1", "--report", report];
+    await using server = await TestServer.start(checkpoint, ...watch);
+    const before = (await server.fetch("/v1/model")).headers.get("etag");
+    write("0".repeat(64));
+    await until("the note of it", () => server.errors.includes("of another model"));
+    await untilTriedAgain(server);
+    assertEquals((await server.fetch("/v1/model")).headers.get("etag"), before);
+    server.kill("SIGTERM");
+    const { code, stderr } = await server.end();
+    assertEquals(
+      [code, stderr.match(/it is the report of another model.*; still serving step 3/g)?.length],
+      [75, 1],
+      stderr,
+    );
   }));
