@@ -308,7 +308,7 @@ Deno.test("answerQueries() skips later measurements in the shared context and re
       [1, [3, 3, 0], [2, 2, 1], [0, 0, 3], [3, 3, 0]],
     );
     assert("error" in answers[0]);
-    assertStringIncludes(answers[0].error, "its context has a measurement at 1700000003");
+    assertStringIncludes(answers[0].error, "its context has a later measurement, at 1700000003");
     const alone = await model.rttDistribution({ ...pair, time: 1_700_000_002, context: own.slice(0, 2) });
     assert(!("error" in answers[2]));
     assertEquals(answers[2].answer.mixture.distribution.quantileMs(0.7), alone.quantileMs(0.7));
