@@ -33,7 +33,7 @@ type CommonOptions = Pick<
   "checkpoint" | "geo" | "names" | "seed"
 >;
 
-export interface GivenQuestion {
+interface GivenQuestion {
   readonly fields: Readonly<Record<string, unknown>>;
   /** The file of each list, and the line number of each of its items. */
   readonly files: ReadonlyMap<string, { readonly path: string; readonly lines: readonly number[] }>;

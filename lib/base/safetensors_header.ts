@@ -34,7 +34,7 @@ export type Tensors = ReadonlyMap<string, TensorArray>;
 
 /** The element types of tensors in files, and their sizes in bytes. F16 is read as F32. */
 const ELEMENT_BYTES = { F32: 4, U32: 4, F16: 2, U8: 1 } as const;
-export type ElementType = keyof typeof ELEMENT_BYTES;
+type ElementType = keyof typeof ELEMENT_BYTES;
 
 export function zeros(type: ArrayType, length: number): TensorArray {
   return new ARRAYS[type](length);

@@ -22,7 +22,7 @@ type OptionValue<T> = [NonNullable<T>] extends [boolean] ? boolean
 type Path<T> = undefined extends T ? string | undefined : string;
 
 /** The options for the fields of a question, except `seed`, which all stages have. */
-export type QuestionOptions<Q extends Question> = {
+type QuestionOptions<Q extends Question> = {
   [K in Exclude<keyof Q["question"]["shape"], "seed"> as Camel<K> & string]: Option<
     OptionValue<z.output<Q["question"]["shape"][K]>>
   >;

@@ -14,7 +14,7 @@ export interface SplitCounts {
 }
 
 /** A split that does not hold out any measurements. */
-export interface EmptySplit extends PlannedSplit {
+interface EmptySplit extends PlannedSplit {
   counts: SplitCounts;
 }
 

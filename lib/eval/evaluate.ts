@@ -48,7 +48,7 @@ const MAX_CALIBRATION_MEASUREMENTS = 1000;
 /** Maximum number of measurements compared with the truth, evenly spread. */
 const MAX_TRUTH_CASES = 2000;
 
-export interface EvaluateOptions {
+interface EvaluateOptions {
   /** One checkpoint's folder. */
   checkpoint: string;
   /** Probe rows with the split to predict. */

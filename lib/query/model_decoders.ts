@@ -55,7 +55,7 @@ interface DecodedModel {
  *
  * @param first Number of prompts in earlier groups.
  */
-export type PromptWork = (
+type PromptWork = (
   decoder: Decoder,
   group: readonly Uint16Array[],
   first: number,

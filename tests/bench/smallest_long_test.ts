@@ -12,7 +12,7 @@ const DATA = ["--rows", "1000", "--probes", "20", "--destinations", "10"];
 const SETTINGS = ["--set", "model.numLayers=1", "train.microBatchSize=1", "train.batchSize=2"];
 
 function run(task: keyof typeof config.tasks, args: readonly string[], env: Record<string, string> = {}) {
-  const [, ...words] = config.tasks[task].command.split(" ");
+  const [, ...words] = config.tasks[task].command.replace("DENO_NO_UPDATE_CHECK=1 ", "").split(" ");
   const options = {
     stdin: "null",
     stdout: "piped",

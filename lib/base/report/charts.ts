@@ -40,7 +40,7 @@ export interface ChartAxis {
   hasZero?: boolean;
 }
 
-export interface ChartPoint {
+interface ChartPoint {
   x: number;
   /** Null for a gap. */
   y: number | null;
@@ -147,7 +147,7 @@ function channelOf(field: string, axisOf: ChartAxis): Chart {
 }
 
 /** Bars between the bounds of bins, and lines across the whole plot. */
-export interface HistogramChart {
+interface HistogramChart {
   bins: readonly { low: number; high: number; value: number }[];
   x: ChartAxis;
   y: ChartAxis;
@@ -207,7 +207,7 @@ function lineLayers(line: AcrossLine, height: number, numBelow: number): Chart[]
 const LINE_PX = 13;
 const ROW_PX = 22;
 
-export interface RowChart {
+interface RowChart {
   /** From top to bottom; `text` follows the bar. */
   rows: readonly { label: string; value: number; text: string }[];
   /** The quantity of the values, with its unit. */

@@ -58,7 +58,7 @@ export interface MapPlace {
   readonly text: string;
 }
 
-export interface MapOptions {
+interface MapOptions {
   readonly title: string;
   /** The upper bounds of the classes of values, ascending: {@link NUM_HEATS} - 1 of them. */
   readonly bounds: readonly number[];

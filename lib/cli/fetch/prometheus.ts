@@ -26,14 +26,14 @@ export const MAX_POINTS = 11_000;
 export const LATENESS_S = 300;
 
 /** Asks for the values of a query at all multiples of the step in a window. */
-export interface RangeQuery {
+interface RangeQuery {
   query: string;
   window: TimeWindow;
   stepS: number;
   nowS: number;
 }
 
-export interface RangeAnswer {
+interface RangeAnswer {
   /** The answer as received, but divided by the labels of its series if it is too long to be read at once. */
   bytes: Uint8Array;
   numSeries: number;

@@ -324,7 +324,7 @@ export function intervalTimeUs({ startS = NaN, intervalS = 1 }: ReadingOptions, 
 }
 
 /** A packet or result, with endpoints and RTTs as in the file. */
-export interface FoundPing {
+interface FoundPing {
   /** An address or a name; undefined if the file does not contain it. */
   src?: string | undefined;
   dst: string | undefined;

@@ -39,7 +39,7 @@ export const globalping: Format = {
 };
 
 /** The location of a probe; unknown fields are absent. */
-export interface GlobalpingProbe {
+interface GlobalpingProbe {
   country?: string | undefined;
   /** Only in the United States. */
   state?: string | undefined;

@@ -77,7 +77,7 @@ export function formatOf(object: JsonObject, options: ReadingOptions): JsonForma
   return undefined;
 }
 
-export type Recognised = { kind: "json" } | { kind: "text"; format: (typeof TEXT_FORMATS)[number] };
+type Recognised = { kind: "json" } | { kind: "text"; format: (typeof TEXT_FORMATS)[number] };
 
 /** Whether a text that begins with `head` is read as JSON. */
 export function beginsAsJson(head: string, { format }: ReadingOptions): boolean {

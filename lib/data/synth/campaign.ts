@@ -135,7 +135,7 @@ function chooseDestinations(
 const PACKETS = 3; // per measurement, as in RIPE Atlas
 
 /** Rows as one array per column, in which only the first `numRows` values are valid. */
-export interface SynthRows {
+interface SynthRows {
   numRows: number;
   src: Int32Array;
   dst: Int32Array;

@@ -123,7 +123,7 @@ function measurementLength({ source, destination }: WholeMeasurement): number {
 }
 
 /** The part of a measurement that probe rows contain. */
-export type FieldMeasurement = Pick<WholeMeasurement, "source" | "destination" | "rttMs"> & {
+type FieldMeasurement = Pick<WholeMeasurement, "source" | "destination" | "rttMs"> & {
   /** Whole seconds since 1970; null for a measurement without a time. */
   timeS: number | null;
 };
@@ -279,7 +279,7 @@ function logBucket(rttMs: number): number {
 const BLOCK_OF_ROLE = new Map(BLOCKS.map((block) => [ROLE_OF[block], block]));
 
 /** A measurement with the order of its blocks and its position in the stream. */
-export interface DecodedWholeMeasurement extends WholeMeasurement {
+interface DecodedWholeMeasurement extends WholeMeasurement {
   order: readonly Block[];
   /** Index of its MeasurementStart in the stream. */
   position: number;

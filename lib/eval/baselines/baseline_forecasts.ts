@@ -26,7 +26,7 @@ import { tuningRows } from "./tuned.ts";
 
 const WORKER = new URL("./baseline_worker.ts", import.meta.url);
 
-export interface BaselineCase extends Pick<EvalCase, "srcAddr" | "dstAddr" | "rttMs"> {
+interface BaselineCase extends Pick<EvalCase, "srcAddr" | "dstAddr" | "rttMs"> {
   readonly measurement: Pick<EvalCase["measurement"], "timeS">;
 }
 
@@ -73,7 +73,7 @@ export function forecastInThread(
   return { take, [Symbol.dispose]: () => pool[Symbol.dispose]() };
 }
 
-export interface BaselineOptions {
+interface BaselineOptions {
   seed: number;
   /** Limit of training measurements, and of held-out ones, in memory. Larger sets are sampled. */
   maxMeasurements: number;
@@ -85,7 +85,7 @@ export interface BaselineOptions {
 }
 
 /** One entry per case. */
-export interface BaselineForecast {
+interface BaselineForecast {
   /** NaN if the baseline has no forecast. */
   predictedMs: Float64Array;
   settings?: string | undefined;
@@ -160,7 +160,7 @@ export function forecastsBetween(
   return { ...forecasts, methods: new Map(methods) };
 }
 
-export interface BaselineKnowledge {
+interface BaselineKnowledge {
   readonly training: Iterable<BaselineMeasurement>;
   readonly tuning: Tuning;
   /** Measurements to observe between the cases, oldest first. */

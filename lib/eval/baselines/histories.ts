@@ -65,7 +65,7 @@ export class RttHistogram {
 }
 
 /** Whose measurements a median covers. */
-export type HistoryOf = "all" | "source" | "destination" | "pair";
+type HistoryOf = "all" | "source" | "destination" | "pair";
 
 export class MedianBaseline extends OnePassBaseline {
   readonly #histograms = new Map<string, RttHistogram>();

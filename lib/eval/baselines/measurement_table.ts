@@ -10,7 +10,7 @@ import { RandomStream } from "../../base/random.ts";
 import type { BaselineMeasurement } from "./baseline.ts";
 import { getOrMake, lowerBound } from "../../base/collections.ts";
 
-export interface TableOptions {
+interface TableOptions {
   /** How many measurements to keep. Each takes 24 bytes and its share of the names. */
   maxMeasurements: number;
   seed: number;

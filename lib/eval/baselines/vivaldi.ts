@@ -21,7 +21,7 @@ const MIN_HEIGHT_MS = 0.01;
 /** Lower bound of RTTs in relative errors, far below what a network card can do. */
 const MIN_RTT_MS = 1e-3;
 
-export interface VivaldiOptions {
+interface VivaldiOptions {
   seed: number;
   /** Dimensions of the space (4). */
   numDimensions?: number;

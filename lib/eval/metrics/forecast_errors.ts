@@ -18,7 +18,7 @@ import { MAX_PING_RTT_MS, type RttDistribution, RTTS_MS } from "../../query/rtt/
 const RELATIVE_SHARES = [0.5, 0.75, 0.9, 0.95] as const;
 
 /** Errors of many forecasts; null if there were none. */
-export interface ErrorValues {
+interface ErrorValues {
   medianAbsoluteMs: number | null;
   meanAbsoluteMs: number | null;
   /** Sum of |forecast - measured| divided by the sum of measured RTTs. */

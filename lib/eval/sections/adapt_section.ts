@@ -43,7 +43,7 @@ export const ADAPTABLE_SPLITS: readonly SplitMode[] = ["destination", "node", "p
 /** Enough to estimate a method's error to a tenth. */
 const MAX_ADDRESSES = 64;
 
-export interface AdaptedForecasts {
+interface AdaptedForecasts {
   numGiven: number;
   model: RttMetrics;
   /** Scores of the model's likeliest RTTs as point forecasts. */
@@ -69,7 +69,7 @@ export interface AdaptSection {
   byCount: AdaptedForecasts[];
 }
 
-export interface AdaptSectionOptions {
+interface AdaptSectionOptions {
   /** Given measurements per address, ascending. */
   readonly counts: readonly number[];
   readonly maxMeasurements: number;
@@ -291,7 +291,7 @@ function both(
 // and sums are rounded in another order. An address for which no row is free is fitted in a further round,
 // which starts from the trained model again.
 
-export interface AdaptFit {
+interface AdaptFit {
   numMeasurements: number;
   /** Number of rounds until every address had a row. */
   numRounds: number;
@@ -302,7 +302,7 @@ export interface AdaptFit {
   lossAfter: number | null;
 }
 
-export interface AdaptedModels {
+interface AdaptedModels {
   /** The trained model, which is not changed. */
   readonly model: PingModel;
   readonly checkpoint: LoadedCheckpoint;
@@ -379,12 +379,12 @@ async function forecastAdapted(
 // about another.
 
 /** Called for each probe row, and the signal to stop. */
-export interface RowHooks {
+interface RowHooks {
   readonly onRow?: () => void;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface UnseenOptions extends RowHooks {
+interface UnseenOptions extends RowHooks {
   /** Measurements of each address to learn from. An address without further replies is left out. */
   readonly maxGiven: number;
   readonly maxAddresses: number;

@@ -28,7 +28,7 @@ export interface BitsSection {
   withoutTimes: ContextBits;
 }
 
-export interface BitsOptions {
+interface BitsOptions {
   /** Maximum number of contexts of each kind; an epoch of the rows may have fewer. */
   numContexts: number;
   seed: number;
@@ -125,7 +125,7 @@ export interface TokenTypeBits {
 }
 
 /** The mean bits of a measurement's blocks; null if no measurement has that block. */
-export type FieldBits = Record<Field, number | null>;
+type FieldBits = Record<Field, number | null>;
 
 export interface PositionBits {
   /** How many measurements precede these in their contexts. */

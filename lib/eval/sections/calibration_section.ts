@@ -24,12 +24,12 @@ export interface CalibrationSection {
   byContext: { numContext: number; coverage: Coverage[] }[];
 }
 
-export interface LearnedCalibration extends Pick<CalibrationSection, "numDrawn" | "numMeasurements"> {
+interface LearnedCalibration extends Pick<CalibrationSection, "numDrawn" | "numMeasurements"> {
   calibration: QuantileCalibration;
 }
 
 /** How to forecast the cases and, in the same way, the validation split. */
-export interface LearnOptions extends Omit<EvalRowsOptions, "split">, ForecastOptions {
+interface LearnOptions extends Omit<EvalRowsOptions, "split">, ForecastOptions {
   dataDir: string;
   count: number;
   seed: number;

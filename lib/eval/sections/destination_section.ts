@@ -62,7 +62,7 @@ export interface DestinationSection {
   scores: DestinationScores[];
 }
 
-export interface DestinationSectionOptions {
+interface DestinationSectionOptions {
   /** The rows that the model was trained on; baselines learn from them. */
   training: ProbeRowSource;
   /** The `maxContext` that the cases were drawn with. */
@@ -185,7 +185,7 @@ function scoresOf(
 }
 
 /** Guesses of each address by one method, best first. */
-export type NamedGuesses = [name: string, guesses: readonly (readonly Uint8Array[])[]];
+type NamedGuesses = [name: string, guesses: readonly (readonly Uint8Array[])[]];
 
 /**
  * Scores methods by how often their guesses are right.
@@ -246,7 +246,7 @@ interface KnownDestination {
   rtts: RttHistogram;
 }
 
-export interface GuessQuery {
+interface GuessQuery {
   /** Address, 4 or 16 bytes; the destination has the same length. */
   readonly source: Uint8Array;
   /** The same number twice; null for no reply. */

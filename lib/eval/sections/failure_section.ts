@@ -12,7 +12,7 @@ import {
 import { brierScore, brierScores, reliability, type ReliabilityBin } from "../metrics/calibration.ts";
 import { type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
 
-export interface FailureMetrics {
+interface FailureMetrics {
   numMeasurements: number;
   numFailed: number;
   /**
@@ -42,7 +42,7 @@ export interface FailureSection extends FailureMetrics {
   reliability: ReliabilityBin[];
 }
 
-export interface FailureForecasts {
+interface FailureForecasts {
   pFailed: Float64Array;
   /** 1 for no reply. */
   isFailed: Uint8Array;

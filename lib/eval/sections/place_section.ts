@@ -89,7 +89,7 @@ export interface PlaceGroup {
 }
 
 /** How well embeddings of places, or their coordinates, match geography. */
-export interface PlaceAlignment {
+interface PlaceAlignment {
   /** Cells of 5 degrees, or countries. */
   of: "cells" | "countries";
   /** One minus the cosine of their embeddings, or the RTT that their coordinates estimate. */
@@ -141,7 +141,7 @@ const MIN_MEASUREMENTS = 20;
 /** 1000 resamples of the pairs of this many places take a second. */
 const MAX_PLACES = 150;
 
-export interface PlaceSectionOptions {
+interface PlaceSectionOptions {
   readonly placeOf: PlaceOf;
   readonly baselines: BaselineForecasts;
   readonly clusters: Clusters;

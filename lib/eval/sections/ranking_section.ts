@@ -19,7 +19,7 @@ import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
 import { type EvalCase, queryOf, type RowPlace } from "../cases.ts";
 import { ClusterBootstrap, type ComparedIntervals, comparedWithFirst } from "../metrics/bootstrap.ts";
 
-export interface RankedGroup {
+interface RankedGroup {
   /** The first measurement of each candidate in the window, which is predicted. */
   readonly places: readonly RowPlace[];
   /** The median of each candidate's replies in the window. */
@@ -32,7 +32,7 @@ export interface DrawnRankings {
   readonly groups: readonly RankedGroup[];
 }
 
-export interface ChoiceScores {
+interface ChoiceScores {
   /** Mean excess of the first choice's RTT over the shortest RTT of its candidates. */
   regretMs: number;
   /** The share of choices that were right. */

@@ -89,7 +89,7 @@ export interface RttSection {
 const NUM_PIT_BINS = 20;
 
 /** How to compare forecasts with the measurements and with baselines. */
-export interface ComparedOptions extends Pick<ForecastOptions, "contexts" | "everyContext" | "signal"> {
+interface ComparedOptions extends Pick<ForecastOptions, "contexts" | "everyContext" | "signal"> {
   /** Forecasts for the same cases. */
   baselines: BaselineForecasts;
   clusters: Clusters;

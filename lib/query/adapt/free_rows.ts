@@ -16,7 +16,7 @@ import { quantileOfSample } from "../../base/sample_statistics.ts";
 import type { LocatedNode } from "../../model/coordinates/coordinates.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 
-export interface FreeRow {
+interface FreeRow {
   readonly row: number;
   /** Whether the row was known to training. */
   readonly isKnown: boolean;
@@ -180,7 +180,7 @@ export function rowNotes(model: RowModel): (addresses: readonly Uint8Array[]) =>
 /** Maximum time between checks of the signal while locating addresses, ms. */
 const MAX_DEAF_MS = 50;
 
-export interface LocateOptions {
+interface LocateOptions {
   /** Checked between addresses. */
   readonly signal?: AbortSignal | undefined;
   /** Called after each address with the number done and the total. */

@@ -14,7 +14,7 @@ export interface Expectation {
 }
 
 /** A measurement of a pair, with earlier ones. */
-export interface ExpectedOf {
+interface ExpectedOf {
   readonly measurement: Pick<TimedMeasurement, "source" | "destination" | "timeS">;
   /** Oldest first. */
   readonly before: readonly TimedMeasurement[];

@@ -18,7 +18,7 @@ import { ensure } from "../../base/errors.ts";
 const NUM_BYTES = 256;
 
 /** The beginning of an address, or a whole address. */
-export interface PrefixNode {
+interface PrefixNode {
   /** Empty for the root. */
   readonly bytes: readonly number[];
   /** P(the address begins with `bytes`). */

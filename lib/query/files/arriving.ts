@@ -28,7 +28,7 @@ const MAX_LISTINGS = 20;
 /** @internal A measurement with a known time, in fractional Unix seconds. */
 export type TimedMeasurement = Omit<FileMeasurement, "eventTimeUs"> & { readonly timeS: number };
 
-export interface ArrivalOptions {
+interface ArrivalOptions {
   /** Whether to wait for more lines and files until the signal aborts. */
   isFollowing: boolean;
   reading: ReadingOptions;

@@ -106,7 +106,7 @@ export class MeasurementFiles {
   }
 }
 
-export interface FileMeasurements {
+interface FileMeasurements {
   /** The newest measurements in time order; those without a time come first. */
   measurements: TokenMeasurement[];
   numRead: number;
@@ -160,7 +160,7 @@ export async function readMeasurementFiles(
   return { measurements: trim(), numRead, rejected: rejects.counts, skipped, advice };
 }
 
-export interface FileContext {
+interface FileContext {
   /** At most 4,096, oldest first. */
   measurements: TokenMeasurement[];
   isSorted: boolean;

@@ -44,14 +44,14 @@ const BUFFER_MEMORY_SHARE = 1 / 16;
 /** Seed of the hash that orders sources. Any order will do. */
 const HASH_SEED = 0;
 
-export interface OrderedRowsInput {
+interface OrderedRowsInput {
   inputs: readonly string[];
   /** Parquet files whose rows are only history. */
   history: readonly string[];
   groupBy: GroupKey;
 }
 
-export interface OrderOptions {
+interface OrderOptions {
   folder: string;
   memoryLimitBytes: number;
   rejects: RejectLog;
@@ -60,7 +60,7 @@ export interface OrderOptions {
   hooks: StageHooks;
 }
 
-export interface OrderedRow {
+interface OrderedRow {
   /** Index among the usable rows of the inputs; undefined if it is only history. */
   readonly number: number | undefined;
   readonly isFirstOfSource: boolean;

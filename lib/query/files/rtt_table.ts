@@ -3,7 +3,7 @@ import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.t
 import { encodeChunks, ParquetOutput } from "../../io/parquet/writer.ts";
 import { type RttDistribution, RTTS_MS } from "../rtt/rtt_distribution.ts";
 
-export type RttTable = Record<"rtt_ms" | "low_ms" | "high_ms" | "probability", Float64Array>;
+type RttTable = Record<"rtt_ms" | "low_ms" | "high_ms" | "probability", Float64Array>;
 
 /**
  * The probabilities of all outcomes: RTTs in ascending order, each covering `low_ms` (inclusive) to `high_ms`

@@ -36,7 +36,7 @@ export interface ScoredRow {
   lossRunPValue: number;
 }
 
-export interface SourceFindings {
+interface SourceFindings {
   src: string;
   name?: string;
   rows: number;

@@ -49,7 +49,7 @@ const wantedShape = {
 };
 const wantedSchema = z.object(wantedShape);
 /** The parts of a distribution to report. */
-export type RttWanted = z.infer<typeof wantedSchema>;
+type RttWanted = z.infer<typeof wantedSchema>;
 
 const asked = fields({ src, dst, time, context, ...wantedShape, draws: draws(2 ** 17), seed });
 

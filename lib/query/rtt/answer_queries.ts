@@ -39,7 +39,7 @@ export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "see
 }
 
 /** A query that the model can answer, with the context that it uses. */
-export interface PreparedQuery<Query extends ParsedQuestion>
+interface PreparedQuery<Query extends ParsedQuestion>
   extends Pick<AnsweredQuery<Query>, "query" | "numContext" | "numContextLater"> {
   /** The query between the first addresses of the prefixes. */
   readonly first: RttQuery;

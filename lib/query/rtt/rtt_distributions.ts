@@ -15,7 +15,7 @@ const MAX_TAIL = 6;
 const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
 
 /** Prompts to compute RTT distributions for, with one entry each. */
-export interface AskedRtts {
+interface AskedRtts {
   /** Sequences that end with the role token of an RTT. */
   readonly prompts: readonly Uint16Array[];
   /** The newest RTTs of their pairs, oldest first, if they differ from those in the prompts. */

@@ -1,8 +1,8 @@
 /** `site.json`: describes the model of an exported site to the page that loads it. @module */
 import * as z from "zod";
 import { modelInfoSchema } from "./schemas.ts";
-import { FormatError, UserError } from "../../base/errors.ts";
-import { checkFormatVersion } from "../../model/checkpoint_format.ts";
+import { FormatError } from "../../base/errors.ts";
+import { FORMAT_VERSION } from "../../model/checkpoint_format.ts";
 import { isRising } from "../../query/rtt/quantile_calibration.ts";
 
 /** File name, next to `index.html`. */
@@ -14,8 +14,7 @@ const fileSchema = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 const siteSchema = z.object({
-  /** See {@link checkFormatVersion}. */
-  formatVersion: z.int(),
+  formatVersion: z.literal(FORMAT_VERSION),
   /** The model information that the page shows, without the GPU, which is the visitor's. */
   model: modelInfoSchema,
   /** Corrects distributions, see `QuantileCalibration`; null if the model is not calibrated. */
@@ -32,14 +31,11 @@ const siteSchema = z.object({
 export type Site = z.infer<typeof siteSchema>;
 export type WeightFile = Site["weights"][number];
 
-/** @throws {UserError} If it has another format version. @throws {FormatError} If it is not a `site.json`. */
+/** @throws {FormatError} If it is not a `site.json` of this format version. */
 export function parseSite(text: string, path: string): Site {
   try {
-    const json = z.looseObject({}).parse(JSON.parse(text));
-    checkFormatVersion(json.formatVersion, path);
-    return siteSchema.parse(json);
+    return siteSchema.parse(JSON.parse(text));
   } catch (cause) {
-    if (cause instanceof UserError) throw cause;
     throw new FormatError("it does not describe a model of this version; run deno task export again", {
       path,
       cause,

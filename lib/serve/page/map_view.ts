@@ -17,7 +17,7 @@ export function zoomOf({ width }: MapView): number {
   return WORLD.width / width;
 }
 
-export interface WeighedPosition extends MapPosition {
+interface WeighedPosition extends MapPosition {
   readonly weight: number;
 }
 
