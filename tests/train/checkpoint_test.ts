@@ -37,7 +37,6 @@ import { poolOfMesh } from "../model/pool/mesh_pool.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { inspectCheckpoint } from "../../lib/cli/inspect/checkpoint.ts";
 import { embeddingUpdateOf } from "../../lib/model/embedding_update.ts";
-import { parseSite } from "../../lib/serve/api/site_file.ts";
 import { baseOf, UPDATE_FILE, writeUpdate } from "../../lib/train/adapted_checkpoint.ts";
 import { withRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
 import { tinyLocatedModel } from "../query/adapt/tiny_rows.ts";
@@ -380,8 +379,6 @@ Deno.test("another format version, or none, is rejected with a one-line error, w
       for (const read of [loadCheckpoint, loadResumable]) refused(() => read(folder), path, found);
       refused(() => inspectCheckpoint({ path: "", files: [folder] }), path, found);
     }
-    refused(() => parseSite('{"formatVersion":3}', "site.json"), "site.json");
-    refused(() => parseSite("{}", "site.json"), "site.json", "none");
   }, tinyLocatedModel()));
 
 function toVersion3(path: string): SafetensorsFile {

@@ -195,7 +195,11 @@ Deno.test("adapt refuses unusable input with a one-line error", () =>
       1,
       "found no measurements, only 1 results",
     );
-    await refuse(command(at, "out", ...input, "--addresses", "nowhere"), 2, "expected an IPv4 or IPv6 address");
+    await refuse(
+      command(at, "out", ...input, "--addresses", "nowhere"),
+      2,
+      "expected an IPv4 or IPv6 address",
+    );
   }));
 
 Deno.test("query rtt notes only the queried addresses without an embedding", () =>
