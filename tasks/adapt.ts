@@ -47,7 +47,7 @@ const MAX_NAMED = 3;
 /** Approximate speed of a fit step on two cores. */
 const MEASUREMENTS_PER_SECOND = 900;
 
-const adaptStage = defineStage(adaptCommand, async (options, stage): Promise<StageResult> => {
+export const adaptStage = defineStage(adaptCommand, async (options, stage): Promise<StageResult> => {
   const { input, output, follow, merge, geo, checkpoint: path } = options;
   if (follow === (input.length > 0)) {
     throw new UsageError(

@@ -41,7 +41,7 @@ const SYSTEMS: Record<string, string> = {
   "aarch64-apple-darwin": "Darwin arm64",
 };
 
-const compileStage = defineStage(
+export const compileStage = defineStage(
   compileCommand,
   async ({ output, form, dawn, overwrite }, context) => {
     if (dawn && form === "compiled") {

@@ -6,7 +6,7 @@ import { PRESETS } from "../lib/train/run_config.ts";
 import { completionCommand, SHELLS } from "./completion.command.ts";
 import { STAGES } from "./stages.ts";
 
-const completionStage = defineStage(completionCommand, (_options, _context, words) => {
+export const completionStage = defineStage(completionCommand, (_options, _context, words) => {
   const shell = SHELLS.find((name) => name === words[0]);
   if (shell === undefined || words.length > 1) {
     throw new UsageError(`Cannot complete in ${words.join(" ")}: expected ${SHELLS.join(" | ")}`);

@@ -7,7 +7,7 @@ import { openOwn, signed } from "./own_outputs.ts";
 import { checkInputs } from "./stage_files.ts";
 import { inspectCommand } from "./inspect.command.ts";
 
-const inspectStage = defineStage(inspectCommand, async (options, context, paths) => {
+export const inspectStage = defineStage(inspectCommand, async (options, context, paths) => {
   const { plot } = options;
   if (plot !== undefined && !/\.svg$/i.test(plot)) {
     throw new UsageError(`Cannot use --plot ${plot}: expected a name that ends with .svg`);

@@ -47,7 +47,7 @@ const MAX_LEFT_OUT = 0.05;
 /** Limits for monitoring clients. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
-const watchStage = defineStage(watchCommand, async (options, stage) => {
+export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const { input, metrics, metricPairs, overwrite } = options;
   if (options.json && options.output === undefined) {
     throw new UsageError("Cannot use --json: the alarms use standard output; add --output FILE");
