@@ -73,7 +73,6 @@ Deno.test("watch survives many connections with a low limit of open files", asyn
   await untilAnswered(new URL(`http://127.0.0.1:${port}/metrics`));
   await flood(port, "/metrics", { waves: 10, size: 150 });
   child.kill("SIGTERM");
-  await child.stdin.close();
   const { code, stderr } = await output;
   const text = new TextDecoder().decode(stderr);
   assertEquals(code, 75, text);
