@@ -54,7 +54,7 @@ export async function contextOf(
   if (path === undefined) return [];
   const { measurements, isSorted, numLater, ...leftOut } = await readContext(path, timeS, {
     ...USUAL_READING,
-    src: src !== undefined && parseAddress(src) ? src : undefined,
+    src: src !== undefined && parseAddress(src) ? [src] : undefined,
   });
   logLeftOut(leftOut, stage.log, false);
   if (!isSorted) stage.log(`${path} is not in order of time; its measurements were sorted`);

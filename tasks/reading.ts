@@ -29,8 +29,8 @@ export async function readingOf(options: Options): Promise<ReadingOptions> {
     rtt,
     format,
     columns: columns === undefined ? undefined : parseColumns(columns),
-    src: addressOf("src", options.src, addresses),
-    dst: addressOf("dst", options.dst, addresses),
+    src: addressesOf("src", options.src, addresses),
+    dst: addressesOf("dst", options.dst, addresses),
     noReply: noReply?.split(","),
     addresses,
     startS: start === undefined ? undefined : timeOption("start", start),
@@ -66,16 +66,22 @@ export function logLeftOut(
   if (totalOf(rejected) + totalOf(skipped) > 0) log(`left out: ${counts.join(", ")}`);
 }
 
-function addressOf(
+/** The addresses of an option: one, or an IPv4 and an IPv6 address separated by a comma. */
+function addressesOf(
   name: "src" | "dst",
   text: string | undefined,
   addresses: ReadonlyMap<string, string> | undefined,
-): string | undefined {
-  if (text === undefined) return undefined;
-  const bytes = parseAddress(addresses?.get(text.toLowerCase()) ?? text);
-  if (bytes) return formatAddress(bytes);
+): string[] | undefined {
+  const parsed = text?.split(",").map((each) => parseAddress(addresses?.get(each.toLowerCase()) ?? each));
+  if (!parsed) return undefined;
+  const known = parsed.filter((bytes) => bytes !== undefined);
+  const isOnePerVersion = new Set(known.map(({ length }) => length)).size === parsed.length;
+  if (isOnePerVersion) return known.map(formatAddress);
   throw new UsageError(
-    `Cannot use --${name} ${shortened(text)}: expected an address, or a name that --names FILES maps to one`,
+    `Cannot use --${name} ${
+      shortened(text ?? "")
+    }: expected an address, or a name that --names FILES maps to ` +
+      "one, or one of IPv4 and one of IPv6, separated by a comma",
   );
 }
 

@@ -12,6 +12,7 @@ import { type Address, readAddress } from "../addresses/address_book.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
 import { OTHER_DATE, parseTimeUs, type TimeFault, type TimeUnit } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
+import type { Reading } from "./reading.ts";
 
 /** @internal The source address of an Atlas result. `auto` is `from` if that is public, else `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";
@@ -32,10 +33,10 @@ export interface ReadingOptions {
   format?: string | undefined;
   /** Names of columns and fields by key, such as `rtt_s` to `seconds`. Others have their usual names. */
   columns?: ReadonlyMap<string, string> | undefined;
-  /** The source address of rows without one. */
-  src?: string | undefined;
-  /** The destination address of rows without one. */
-  dst?: string | undefined;
+  /** The source addresses of rows without one, at most one for each IP version. */
+  src?: readonly string[] | undefined;
+  /** The destination addresses of rows without one, at most one for each IP version. */
+  dst?: readonly string[] | undefined;
   /** Texts that mean no reply, in addition to the usual ones. */
   noReply?: readonly string[] | undefined;
   /** Addresses by lower-case name, for hosts that a file names. */
@@ -44,6 +45,10 @@ export interface ReadingOptions {
   startS?: number | undefined;
   /** Seconds between such packets; 1 by default. */
   intervalS?: number | undefined;
+  /** The zone of times without one: an IANA name or an offset such as `+01:00`; UTC by default. */
+  zone?: string | undefined;
+  /** Called with how the text is read before its first row, and again with the same object or another one. */
+  onReading?: ((reading: Reading) => void) | undefined;
 }
 
 export const USUAL_READING: ReadingOptions = { source: "auto", rtt: "mean" };
@@ -120,6 +125,8 @@ export interface Format {
     /** Whether an object is a result or contains several. */
     isResult(object: JsonObject, options: ReadingOptions): boolean;
     findings(object: JsonObject, options: ReadingOptions): Iterable<Finding>;
+    /** How results like this one are read; the same object for the same fields. */
+    reading?(object: JsonObject, options: ReadingOptions): Reading;
     /** Whether results with the same measurement, probe and time are duplicates. */
     readonly hasKeys?: boolean;
     /** The id of an object with several results, which files may repeat as a whole. */
@@ -132,7 +139,7 @@ export interface Format {
     isSurely?(head: string, options: ReadingOptions): boolean;
     /** Whether the text is JSON lines that this format reads as text. */
     isJsonHead?(head: string): boolean;
-    /** @param path The file, for errors. */
+    /** Calls `options.onReading` before the first row. @param path The file, for errors. */
     open(options: ReadingOptions, take: TakeFinding, path: string): TextReader;
   };
 }
@@ -342,8 +349,9 @@ interface FoundPing {
 /** Converts a ping: names to addresses, and several RTTs to one unless the options ask for each. */
 export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rejection {
   const { addresses } = options;
-  const src = addressOf(ping.src || options.src || "", addresses);
-  const dst = addressOf(ping.dst || options.dst || "", addresses);
+  let src = addressOf(ping.src || options.src?.[0] || "", addresses);
+  const dst = addressOf(ping.dst || constantEnd(options.dst, src) || "", addresses);
+  if (!ping.src) src = addressOf(constantEnd(options.src, dst) ?? "", addresses);
   if (!src.bytes) return wrongEnd("src", src);
   if (!dst.bytes) return wrongEnd("dst", dst);
   if (src.bytes.length !== dst.bytes.length) {
@@ -361,6 +369,11 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
     sizeBytes,
     numLost: ping.numLost === undefined ? numLostOf(ping.rttsMs, options.rtt) : [ping.numLost],
   };
+}
+
+/** The constant address of the other end's IP version, or else the first. */
+function constantEnd(given: readonly string[] | undefined, other: Address): string | undefined {
+  return given?.find((text) => text.includes(":") === other.canonical.includes(":")) ?? given?.[0];
 }
 
 function chosenRtts(rttsMs: number[], choice: RttChoice): number[] {

@@ -303,7 +303,7 @@ class PingReader extends LineReader {
 
   /** Rejects a packet whose destination is unknown. */
   #hasDestination({ line }: EchoPosition): boolean {
-    this.#run.destination ??= this.options.dst;
+    this.#run.destination ??= this.options.dst?.[0];
     if (this.#run.destination !== undefined) return true;
     this.take(missingEnd("dst", "dst; no address in this line or in one before it"), line);
     return false;

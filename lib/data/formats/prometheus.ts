@@ -184,13 +184,13 @@ function endsOf(
   labels: JsonObject,
   options: ReadingOptions,
 ): { src: string | undefined; dst: string | undefined } {
-  const find = (names: readonly string[], option: string | undefined) => {
+  const find = (names: readonly string[], option: readonly string[] | undefined) => {
     const given = names.filter((name) => typeof labels[name] === "string" && labels[name] !== "");
     const isTarget = (name: string) =>
       !EXPORTERS.includes(name) || EXPORTERS.includes(given[0]) ||
       name === "instance" && !/:\d+$/.test(String(labels[name]));
     const hosts = given.filter(isTarget).map((name) => hostOf(String(labels[name])));
-    return hosts.find((host) => isHost(host, options)) ?? option ?? hosts[0];
+    return hosts.find((host) => isHost(host, options)) ?? (option ? undefined : hosts[0]);
   };
   return { src: find(SOURCES, options.src), dst: find(DESTINATIONS, options.dst) };
 }

@@ -53,7 +53,13 @@ export type JsonFormat = (typeof JSON_FORMATS)[number];
 /** The results in an object and their formats, in order: the object itself, or results anywhere inside it. */
 export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
   const known = formatOf(whole, options);
-  if (known) return [[whole, known]];
+  const say = (object: JsonObject, format: JsonFormat) => {
+    if (options.onReading && format.reading) options.onReading(format.reading(object, options));
+  };
+  if (known) {
+    say(whole, known);
+    return [[whole, known]];
+  }
   const results: [JsonObject, JsonFormat][] = [];
   const pending: unknown[] = Object.values(whole).reverse();
   while (pending.length > 0) {
@@ -61,8 +67,10 @@ export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObje
     if (typeof value !== "object" || value === null) continue;
     const object = value as JsonObject;
     const format = formatOf(object, options);
-    if (format) results.push([object, format]);
-    else for (const inner of Object.values(value).reverse()) pending.push(inner);
+    if (format) {
+      say(object, format);
+      results.push([object, format]);
+    } else for (const inner of Object.values(value).reverse()) pending.push(inner);
   }
   return results;
 }

@@ -314,7 +314,7 @@ function takeFindings(
   const src = textOf(fields[layout.src]);
   for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
     // In tables of traceroute and mtr, the RTT of a router is not that of the destination.
-    if (layout.hop >= 0 && !isSameHost(textOf(fields[layout.hopHost]), dst ?? options.dst, options)) {
+    if (layout.hop >= 0 && !isSameHost(textOf(fields[layout.hopHost]), dst ?? options.dst?.[0], options)) {
       take({ skipped: "hop of a route" });
       continue;
     }

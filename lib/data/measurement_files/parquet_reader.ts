@@ -380,8 +380,8 @@ function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns 
     field < 0 ? { address } : needColumn(file, [names[field]], isText, "a string");
   return {
     eventTime: { name: time, kind: (element && timeKind(element)) ?? KINDS[layout.timeUnit] },
-    src: endOf(layout.src, reading.src),
-    dst: endOf(layout.dst, reading.dst),
+    src: endOf(layout.src, reading.src?.[0]),
+    dst: endOf(layout.dst, reading.dst?.[0]),
     isForeign: true,
     addresses: reading.addresses,
     rtt: needColumn(file, [names[rtt.field]], isNumber, "a number"),

@@ -57,7 +57,7 @@ export async function* measurementLines(
   texts: AsyncIterable<string>,
   { isText, src, dst, withIds }: MeasurementLinesOptions,
 ): AsyncGenerator<Line> {
-  const reading = { ...USUAL_READING, src, dst };
+  const reading = { ...USUAL_READING, src: src ? [src] : undefined, dst: dst ? [dst] : undefined };
   if (!isText) {
     for await (const { line, read } of linesOf(texts)) {
       yield* measurementsOf(line, read, { reading, withIds });

@@ -28,7 +28,7 @@ interface PasteOptions {
 
 export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pasted {
   const found: Found[] = [];
-  const reading = { ...USUAL_READING, src: parseAddress(source) ? source : undefined };
+  const reading = { ...USUAL_READING, src: parseAddress(source) ? [source] : undefined };
   const take = (finding: Finding, line: number) => void found.push({ finding, line });
   const reader = new MeasurementReader("the pasted text", reading, take);
   readInto(found, text, reader);

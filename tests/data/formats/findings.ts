@@ -23,13 +23,13 @@ export function foundInChunks(
 
 export function foundIn(text: string, options: Partial<ReadingOptions> = {}): Found[] {
   const bytes = new TextEncoder().encode(text);
-  return foundInChunks([bytes], "in.txt", { ...USUAL_READING, src: SOURCE, ...options });
+  return foundInChunks([bytes], "in.txt", { ...USUAL_READING, src: [SOURCE], ...options });
 }
 
 /** @param name A file of this folder. */
 export function foundInFile(name: string, options: Partial<ReadingOptions> = {}): Found[] {
   const bytes = Deno.readFileSync(new URL(name, import.meta.url));
-  return foundInChunks([bytes], name, { ...USUAL_READING, src: SOURCE, ...options });
+  return foundInChunks([bytes], name, { ...USUAL_READING, src: [SOURCE], ...options });
 }
 
 /** Destination, time in seconds (null if unknown) and RTTs of each row. */

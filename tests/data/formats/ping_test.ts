@@ -93,7 +93,7 @@ Deno.test("Linux ping over IPv6, with the source", () => {
   assertEquals(found.map(({ finding }) => "srcAddr" in finding ? finding.srcAddr : ""), [
     ...["2001:db8:1::1", "2001:db8:1::1"],
   ]);
-  assertEquals(rttsOf(foundInFile("ping_times_ipv6.txt", { src: "2001:db8::1" })).length, 5);
+  assertEquals(rttsOf(foundInFile("ping_times_ipv6.txt", { src: ["2001:db8::1"] })).length, 5);
 });
 
 Deno.test("Linux ping: a packet that could not be sent is skipped but takes up its interval", () => {
@@ -210,7 +210,7 @@ round-trip min/avg/max = 12.345/12.7/13.1 ms`);
 Deno.test("busybox ping over IPv6, and hping3 --icmp", () => {
   const ipv6 = foundIn(
     "PING 2001:db8::7 (2001:db8::7): 56 data bytes\n64 bytes from 2001:db8::7: seq=0 ttl=57 time=12.3 ms\n",
-    { src: "2001:db8::1" },
+    { src: ["2001:db8::1"] },
   );
   assertEquals(rowsOf(ipv6), [["2001:db8::7", null, 12.3]]);
   const hping = foundIn(`HPING ${HOST} (eth0 ${HOST}): icmp mode set, 28 headers + 0 data bytes
@@ -244,7 +244,7 @@ Deno.test("Windows ping in English: less than 1 ms is 0.5 ms, and general failur
   const found = foundInFile("documented_windows_en.txt");
   assertEquals(rowsOf(found), [14, 0.5, LOST, LOST, 13].map((rttMs) => ["192.0.2.10", null, rttMs]));
   assertEquals(othersOf(found), [[7, "local error"]]);
-  const ipv6 = foundInFile("documented_windows_ipv6_en.txt", { src: "2001:db8::1" });
+  const ipv6 = foundInFile("documented_windows_ipv6_en.txt", { src: ["2001:db8::1"] });
   assertEquals(rowsOf(ipv6), [18, 17, LOST, 18].map((rttMs) => ["2001:db8::10", null, rttMs]));
 });
 
@@ -276,13 +276,13 @@ Deno.test("ping: a reply that arrives after ten others still counts as lost", ()
     `64 bytes from ${HOST}: icmp_seq=${sequence} ttl=57 time=${sequence} ms`;
   const numbers = [...Array(12).keys()].map((i) => i + 2);
   const text = ["no answer yet for icmp_seq=1", ...numbers.map(reply), reply(1)].join("\n");
-  assertEquals(rttsOf(foundIn(text, { dst: HOST })), [LOST, ...numbers]);
+  assertEquals(rttsOf(foundIn(text, { dst: [HOST] })), [LOST, ...numbers]);
 });
 
 Deno.test("ping: lines without a destination are rejected unless it is given", () => {
   const text = "Request timeout for icmp_seq 0\n";
   assertEquals(othersOf(foundIn(text)), [[1, "nullValue"]]);
-  assertEquals(rowsOf(foundIn(text, { dst: HOST })), [[HOST, null, LOST]]);
+  assertEquals(rowsOf(foundIn(text, { dst: [HOST] })), [[HOST, null, LOST]]);
 });
 
 Deno.test("ping: a time alone on a line is the start time of the next run", () => {
@@ -306,7 +306,7 @@ Deno.test("ping: lines of 64 Ki characters are parsed, and longer ones are one u
   const chunks = [reply(1), ...Array(5).fill("y".repeat(30_000)), `\n${reply(2)}`, "z".repeat(65_537)];
   const found = foundInChunks(chunks.map((chunk) => encoder.encode(chunk)), "in.txt", {
     ...USUAL_READING,
-    src: SOURCE,
+    src: [SOURCE],
   });
   assertEquals(rttsOf(found), [5, 5]);
   assertEquals(othersOf(found), [[2, "unknownLine"], [4, "unknownLine"]]);
@@ -392,14 +392,14 @@ Deno.test("ping: the statistics bound the losses, and supply the mean where no l
     ],
   ];
   for (const [text, rttsMs, losses, others] of cases) {
-    const found = foundIn(text, { dst: HOST, format: "ping" });
+    const found = foundIn(text, { dst: [HOST], format: "ping" });
     const found3 = [rttsOf(found), lossesOf(found), othersOf(found).map(([, kind]) => kind)];
     assertEquals(found3, [rttsMs, losses, others], text);
   }
   const shell = [statistics(5, 5) + mean, statistics(2, 0), statistics(5, 4) + mean].map((each, i) =>
     each.split("\n").slice(1, -1).map((line) => `2026-01-01T00:0${i}:00Z ${line}\n`).join("")
   ).join("");
-  assertEquals(rowsOf(foundIn(shell, { dst: HOST })), [
+  assertEquals(rowsOf(foundIn(shell, { dst: [HOST] })), [
     ...[[0, 12.543], [60, LOST], [60, LOST], [120, 12.543]].map((
       [s, rttMs],
     ): [string, number, number] => [HOST, START_S + s, rttMs]),

@@ -38,7 +38,7 @@ Deno.test("Prometheus: RTTs of the blackbox exporter, where 0 means no reply", (
   assertEquals(rttsOf(found).length, 24);
   // The third target and the source have different IP versions.
   assertEquals(new Set(othersOf(found).map(([, reason]) => reason)), new Set(["versionMismatch"]));
-  const overIpv6 = foundInFile("prometheus_rtt.json", { src: "2001:db8::1" });
+  const overIpv6 = foundInFile("prometheus_rtt.json", { src: ["2001:db8::1"] });
   assertEquals(rowsOf(overIpv6)[0], ["::1", 1795761590, 0.122113]);
   for (const name of ["prometheus_aggregated.json", "prometheus_nan.json"]) {
     assertEquals(rowsOf(foundInFile(name)), rowsOf(found), name);
@@ -188,8 +188,8 @@ Deno.test("Prometheus: the ends of a path come from host labels, then from --src
   assertEquals(ends({ instance: "Web.example:443", source: "Berlin" }), ["192.0.2.5", "198.51.100.9"]);
   assertEquals(ends({ instance: "[2001:db8::7]:80", src: "2001:db8::1" }), ["2001:db8::1", "2001:db8::7"]);
   assertEquals(ends({ instance: "other.example" }), "unparseableAddress");
-  assertEquals(ends({ instance: "other.example" }, { dst: DST }), [SOURCE, DST]);
-  assertEquals(ends({ instance: DST }, { dst: "203.0.113.1" }), [SOURCE, DST]);
+  assertEquals(ends({ instance: "other.example" }, { dst: [DST] }), [SOURCE, DST]);
+  assertEquals(ends({ instance: DST }, { dst: ["203.0.113.1"] }), [SOURCE, DST]);
   assertEquals(ends({ job: "a" }), "nullValue");
   // The address of an exporter is not that of a destination without one.
   assertEquals(ends({ target: "other.example", instance: "192.0.2.9:9427" }), "unparseableAddress");
@@ -238,6 +238,6 @@ Deno.test("Prometheus: 100,000 series with equal labels are read together", () =
   const one = seriesOf({ instance: DST }, "0.01");
   const text = JSON.stringify(Array(100_000).fill(one));
   const object = { status: "success", data: { resultType: "matrix", result: JSON.parse(text) } };
-  const findings = [...prometheus.json?.findings(object, { ...USUAL_READING, src: SOURCE }) ?? []];
+  const findings = [...prometheus.json?.findings(object, { ...USUAL_READING, src: [SOURCE] }) ?? []];
   assertEquals(findings.filter((finding) => "srcAddr" in finding).length, 1);
 });

@@ -74,7 +74,7 @@ Deno.test("results of several formats in one JSON file are all read", () => {
 });
 
 Deno.test("findings do not depend on how the bytes are chunked", () => {
-  const options = { ...USUAL_READING, src: "192.0.2.77", dst: "198.51.100.7" };
+  const options = { ...USUAL_READING, src: ["192.0.2.77"], dst: ["198.51.100.7"] };
   for (const sample of SAMPLES.filter((name) => name !== "prometheus_error.json")) {
     const whole = foundInFile(sample, options);
     assert(whole.length > 0, sample);
@@ -193,7 +193,7 @@ Deno.test("JSON lines are read after a line that is not JSON", () => {
 Deno.test("a first line with a comma does not decide the format before the next lines arrive", () => {
   const greeting = "Connected to the broker, waiting for messages\n";
   const ping = "64 bytes from 198.51.100.7: icmp_seq=1 ttl=57 time=5 ms\n";
-  const options = { ...USUAL_READING, src: SOURCE };
+  const options = { ...USUAL_READING, src: [SOURCE] };
   for (const text of [EXAMPLES.csv + "\n", `PING 198.51.100.7 (198.51.100.7): 56 data bytes\n${ping}`]) {
     const lines = [greeting, ...text.split(/(?<=\n)/)].map((line) => new TextEncoder().encode(line));
     assertEquals(rttsOf(foundInChunks(lines, "in", options)), [5]);

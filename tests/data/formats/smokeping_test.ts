@@ -11,11 +11,11 @@ function exportOf(legend: string[], data: (number | null)[][], options: Partial<
     meta: { start: START_S, step: 300, legend },
     data,
   });
-  return foundIn(text, { dst: DST, ...options });
+  return foundIn(text, { dst: [DST], ...options });
 }
 
 Deno.test("SmokePing: a row for each round, with and without --showtime", () => {
-  const plain = foundInFile("rrdtool_xport.json", { dst: DST });
+  const plain = foundInFile("rrdtool_xport.json", { dst: [DST] });
   const rows = rowsOf(plain);
   assertEquals(rows.length, 31);
   assertEquals(rows.slice(3, 6), [
@@ -26,7 +26,7 @@ Deno.test("SmokePing: a row for each round, with and without --showtime", () => 
   assertEquals(lossesOf(plain).slice(3, 7), [0, 3, 20, 20]);
   assertEquals(othersOf(plain), [1, 2, 3, 4].map(() => [1, "no data"]));
   for (const name of ["rrdtool_xport_showtime.json", "rrdtool_xport_ms.json", "rrdtool_xport_pings.json"]) {
-    assertEquals(rowsOf(foundInFile(name, { dst: DST })), rows, name);
+    assertEquals(rowsOf(foundInFile(name, { dst: [DST] })), rows, name);
   }
 });
 

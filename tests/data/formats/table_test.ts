@@ -76,8 +76,8 @@ Deno.test("a table: units in column names, and the id columns of measurement Par
 });
 
 Deno.test("a table: constants for missing columns, names as addresses and values that mean no reply", () => {
-  assertEquals(rowsOf(found(`dst,rtt\n${DST},5\n`, { src: SRC })), [[DST, null, 5]]);
-  assertEquals(rowsOf(found(`time,rtt\n${START_S},5\n`, { src: SRC, dst: DST })), [[DST, START_S, 5]]);
+  assertEquals(rowsOf(found(`dst,rtt\n${DST},5\n`, { src: [SRC] })), [[DST, null, 5]]);
+  assertEquals(rowsOf(found(`time,rtt\n${START_S},5\n`, { src: [SRC], dst: [DST] })), [[DST, START_S, 5]]);
   const addresses = new Map([["web.example", DST], ["here", SRC]]);
   assertEquals(rowsOf(found("src,dst,rtt\nhere,Web.Example,5\n", { addresses })), [[DST, null, 5]]);
   const text = `src,dst,rtt\n${SRC},${DST},0\n${SRC},${DST},9999\n${SRC},${DST},gone\n`;
@@ -150,7 +150,7 @@ Deno.test("a table: repeated headers, rules and footers are not rows", () => {
   const more = `src,dst,rtt\n${row}\nnote,dst,src,rtt_ms\nx,${DST},${SRC},6\n`;
   assertEquals([rttsOf(found(more)), othersOf(found(more))], [[5, 6], []]);
   const wide = `time,${DST}\n${START_S},5\ntime,203.0.113.1\n${START_S},6\n`;
-  assertEquals(rowsOf(found(wide, { src: SRC })), [[DST, START_S, 5], ["203.0.113.1", START_S, 6]]);
+  assertEquals(rowsOf(found(wide, { src: [SRC] })), [[DST, START_S, 5], ["203.0.113.1", START_S, 6]]);
   // The repeated header does not count as a row with a time.
   const times = rowsOf(found(text, { startS: START_S, intervalS: 60 })).map(([, timeS]) => timeS);
   assertEquals(times, [START_S, START_S + 60]);
@@ -232,7 +232,7 @@ Deno.test("a table: statuses without a reply, nothing sent, and metrics other th
   const text = `_time,url,_field,_value\n${skipped.map((name) => `${START_S},${DST},${name},12\n`).join("")}`;
   const columns = parseColumns("time=_time,dst=url,rtt=_value");
   assertEquals(
-    othersOf(found(text, { src: SRC, columns })),
+    othersOf(found(text, { src: [SRC], columns })),
     skipped.map((name, i) => [i + 2, `metric ${name}`]),
   );
   assertEquals(rttsOf(found(`src,dst,rtt,Status\n${SRC},${DST},0,TimedOut\n`)), [LOST]);
@@ -247,7 +247,7 @@ Deno.test("a table of routes: only the last hop belongs to the destination", () 
     `MTR.0.95,${START_S},OK,${DST},1,192.0.2.254,0.00,10,0,1.1,1.2,1.0,1.3,0.1\n` +
     `MTR.0.95,${START_S},OK,${DST},2,${DST},0.00,10,0,12,12,11,13,0.5\n`;
   const read = (dst: string) =>
-    rowsOf(found(mtr, { src: SRC, columns: parseColumns(`time=Start_Time,dst=${dst},rtt=Avg`) }));
+    rowsOf(found(mtr, { src: [SRC], columns: parseColumns(`time=Start_Time,dst=${dst},rtt=Avg`) }));
   assertEquals(read("Host"), [[DST, START_S, 12]]);
   assertEquals(read("Ip"), [["192.0.2.254", START_S, 1.2], [DST, START_S, 12]]);
 });
@@ -307,7 +307,7 @@ Deno.test("a table without a header: columns by number", () => {
   const replies = ["12", "timeout", "NA", "13", "Request timed out"];
   const lost = found(`host,ms\n${replies.map((reply) => `${DST},${reply}\n`).join("")}`, {
     columns: parseColumns("dst=1,rtt=2"),
-    src: SRC,
+    src: [SRC],
   });
   assertEquals([rttsOf(lost), othersOf(lost)], [[12, LOST, LOST, 13, LOST], []]);
   const columns = parseColumns("time=1,src=2,dst=3,rtt=4");
@@ -323,7 +323,7 @@ Deno.test("a table without a header: columns by number", () => {
 Deno.test("a wide table: each host column is a destination", () => {
   const text = `time,203.0.113.1,web.example,note\n${START_S},5,,x\n${START_S + 1},6,7,y\n`;
   const addresses = new Map([["web.example", DST]]);
-  assertEquals(rowsOf(found(text, { src: SRC, addresses })), [
+  assertEquals(rowsOf(found(text, { src: [SRC], addresses })), [
     ["203.0.113.1", START_S, 5],
     [DST, START_S, LOST],
     ["203.0.113.1", START_S + 1, 6],
@@ -333,7 +333,7 @@ Deno.test("a wide table: each host column is a destination", () => {
 
 Deno.test("a wide table needs a time column: a row is not read as its header", () => {
   const text = `when,host,ms\n${START_S},8.8.8.8,5\n${START_S + 1},8.8.4.4,6\n`;
-  assertThrows(() => found(text, { src: SRC }), FormatError, "found the columns when, host, ms");
+  assertThrows(() => found(text, { src: [SRC] }), FormatError, "found the columns when, host, ms");
 });
 
 Deno.test("a table: each unusable row is rejected with its reason and line", () => {

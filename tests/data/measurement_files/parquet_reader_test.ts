@@ -223,7 +223,7 @@ Deno.test("readMeasurements() accepts other column names, units, constants and h
     const reading = {
       ...USUAL_READING,
       columns: parseColumns("time_ms=when,rtt_s=seconds"),
-      src: "192.0.2.1",
+      src: ["192.0.2.1"],
       noReply: ["0", "lost"],
       addresses: new Map([["web", "198.51.100.9"]]),
     };

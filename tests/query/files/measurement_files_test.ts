@@ -105,7 +105,7 @@ Deno.test("ArrivingMeasurements reads a replaced file to its end", () =>
   withFolder(async (folder) => {
     const path = join(folder, "ping.log");
     const ended = new AbortController();
-    const reading = { ...USUAL_READING, src: "192.0.2.1" };
+    const reading = { ...USUAL_READING, src: ["192.0.2.1"] };
     const options = { isFollowing: true, reading, signal: ended.signal, log: () => {} } as const;
     const line = (sequence: number, result: string) =>
       `[${1_700_000_000 + sequence}.000000] ${result} icmp_seq=${sequence}`;
