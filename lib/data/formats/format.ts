@@ -10,7 +10,15 @@
 import { type Fault, faultText, FormatError, shortened } from "../../base/errors.ts";
 import { type Address, readAddress } from "../addresses/address_book.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
-import { OTHER_DATE, parseTimeUs, type TimeFault, type TimeUnit } from "./time_text.ts";
+import {
+  MAX_TIME_CHARACTERS,
+  parseTimeUs,
+  timeAtStart,
+  type TimeFault,
+  type TimeUnit,
+  type WrittenTime,
+  writtenTimeUs,
+} from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
 import type { Reading } from "./reading.ts";
 
@@ -179,39 +187,45 @@ export abstract class LineReader implements TextReader {
 
 /** Whether one of the first lines of a text, without a leading time, meets a condition. */
 export function hasLine(head: string, isKnown: (text: string) => boolean): boolean {
-  return head.split("\n").slice(0, MAX_HEAD_LINES).some((line) => isKnown(leadingTime(line.trim()).text));
+  return head.split("\n").slice(0, MAX_HEAD_LINES).some((line) => isKnown(splitTime(line.trim()).text));
 }
 
-const ISO_DATE = String
-  .raw`\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)\b)?`;
-/** Names of zones, as opposed to levels of a log (`INFO`) and the first words of ping. */
-const ZONE_NAME = String
-  .raw` (?:[CEW]ES?T|[CEMP][DS]T|A[CEKW][DS]T|NZ[DS]T|[BGHIJK]ST|SAST|[CEW]AT|[ABCT]RT|CLT|[HP]KT|SGT|PHT|MSK|WIB)\b`;
-/** Times whose zone, year or order is unknown, as written by `date`, `ts` and syslog. */
-const UNCLEAR_TIME = [
-  String.raw`(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d\d? \d\d:\d\d:\d\d(?:${ZONE_NAME})?(?: \d{4})?`,
-  String.raw`(?:[A-Z][a-z]{2},? )?\d\d? [A-Z][a-z]{2} \d{4} \d\d?:\d\d:\d\d(?: [AP]M)?(?:${ZONE_NAME})?`,
-  String.raw`(?:[A-Z][a-z]{2} )?\d\d?/\d\d?/\d{4},? \d\d?:\d\d(?::\d\d(?:\.\d+)?)?(?: [AP]M)?`,
-].join("|");
-/** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
-const LEADING_TIME = new RegExp(
-  String
-    .raw`^[[(]?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${ISO_DATE}${ZONE_NAME}|${ISO_DATE}(?! [AP]M\b)|${OTHER_DATE}|${UNCLEAR_TIME})[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)`,
-);
+/** What separates a leading time from the rest of its line. */
+const AFTER_TIME = /^[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)/;
 
-/**
- * Splits a line into its leading time (microseconds since 1970, or NaN) and the rest.
- *
- * @returns `fault` describes a time that cannot be read.
- */
-export function leadingTime(line: string): { timeUs: number; text: string; fault?: Rejection } {
-  const match = LEADING_TIME.exec(line);
-  if (!match) return { timeUs: NaN, text: line };
-  const text = line.slice(match[0].length);
-  const parsed = parseTimeUs(match[1]);
-  if ("timeUs" in parsed) return { timeUs: parsed.timeUs, text };
-  const advice = "or give --start TIME and --interval SECONDS";
-  return { timeUs: NaN, text, fault: { ...wrongTime(`time ${match[1]}`, parsed.fault), advice } };
+/** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
+function splitTime(line: string, isSecond = false): { written?: WrittenTime; text: string } {
+  const at = line.startsWith("[") || line.startsWith("(") ? 1 : 0;
+  const written = timeAtStart(line.slice(at, at + MAX_TIME_CHARACTERS));
+  const rest = written ? line.slice(at + written.text.length) : "";
+  const [between] = AFTER_TIME.exec(rest) ?? [];
+  if (!written || between === undefined) return { text: line };
+  const text = rest.slice(between.length);
+  // If a logger adds its local time to that of `ping -D`, the Unix time is the clear one.
+  const second = written.isUnix || isSecond ? undefined : splitTime(text, true);
+  return second?.written?.isUnix ? second : { written, text };
+}
+
+/** Splits the lines of a text into their leading time and the rest. */
+export class LineTimes {
+  /** The zone that the text stated last, which holds for its times without one. */
+  #zone: string | undefined;
+
+  constructor(readonly options: ReadingOptions) {}
+
+  /** @returns Microseconds since 1970, or NaN; `fault` describes a time that cannot be read. */
+  read(line: string): { timeUs: number; text: string; written?: string; fault?: Rejection } {
+    const { written, text } = splitTime(line);
+    if (!written) return { timeUs: NaN, text };
+    if (!written.isUnix) this.#zone = written.zone ?? this.#zone;
+    const { zone, startS } = this.options;
+    const time = { ...written, parts: { ...written.parts, zone: this.#zone } };
+    const parsed = writtenTimeUs(time, "seconds", zone);
+    if ("timeUs" in parsed) return { timeUs: parsed.timeUs, text, written: written.text };
+    const fault = wrongTime(`time ${written.text}`, parsed.fault);
+    const advice = startS === undefined ? "or give --start TIME and --interval SECONDS" : undefined;
+    return { timeUs: NaN, text, fault: { advice, ...fault } };
+  }
 }
 
 /** Texts for no reply, in lower case, as in fping, rrdtool, pandas, R, SQL, spreadsheets and ping loggers. */
@@ -302,7 +316,12 @@ export function decimal(text: string): number {
 }
 
 /** @returns Microseconds since 1970; NaN for null, undefined and an empty text. */
-export function readTime(value: unknown, unit: TimeUnit, name = "time"): number | Rejection {
+export function readTime(
+  value: unknown,
+  unit: TimeUnit,
+  name = "time",
+  options?: ReadingOptions,
+): number | Rejection {
   if (value === null || value === undefined || value === "") return NaN;
   // parseTimeUs() reads numbers with an exponent.
   const isDigits = typeof value === "string" && value >= "1" && value < ":" && value[1] >= "0" &&
@@ -313,13 +332,15 @@ export function readTime(value: unknown, unit: TimeUnit, name = "time"): number 
   }
   const isScalar = typeof value === "string" || typeof value === "number";
   const text = isScalar ? String(value).trim() : JSON.stringify(value);
-  const parsed = parseTimeUs(text, unit);
+  const parsed = parseTimeUs(text, unit, options?.zone);
   return "timeUs" in parsed ? parsed.timeUs : wrongTime(`${name} ${shortened(text)}`, parsed.fault);
 }
 
 /** @param shown The field's name and value. */
-function wrongTime(shown: string, { found, ...fault }: TimeFault): Rejection {
-  return { reason: "invalidTime", found: found === undefined ? shown : `${shown}: ${found}`, ...fault };
+function wrongTime(shown: string, { found, needsZone, ...fault }: TimeFault): Rejection {
+  const what = found === undefined ? shown : `${shown}: ${found}`;
+  const advice = needsZone ? { advice: "give it with --zone NAME, such as --zone Asia/Kolkata" } : {};
+  return { reason: "invalidTime", found: what, ...fault, ...advice };
 }
 
 /** What to do if a text contains no times. */

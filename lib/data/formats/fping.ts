@@ -18,8 +18,8 @@ import {
   hasLine,
   intervalTimeUs,
   type JsonObject,
-  leadingTime,
   LineReader,
+  LineTimes,
   objectOf,
   pingRow,
   readRtt,
@@ -86,12 +86,13 @@ interface Place {
 }
 
 class FpingReader extends LineReader {
+  readonly #times = new LineTimes(this.options);
   readonly #targets = new Map<string, Target>();
   /** Time in the line before the summaries of an interval; undefined if there was none. */
   #intervalTimeUs: number | undefined;
 
   read(whole: string, line: number): void {
-    const { timeUs, text, fault } = leadingTime(whole);
+    const { timeUs, text, fault } = this.#times.read(whole);
     if (fault !== undefined && (this.options.startS === undefined || text === "")) {
       return this.take(fault, line);
     }
@@ -129,7 +130,7 @@ class FpingReader extends LineReader {
     const [[type, value] = ["{}", {}]] = Object.entries(object);
     const fields = objectOf(value);
     const { host, seq, timestamp, time, values, xmt, rcv } = fields;
-    const timeUs = readTime(time ?? timestamp, "seconds", "timestamp");
+    const timeUs = readTime(time ?? timestamp, "seconds", "timestamp", this.options);
     if (typeof timeUs !== "number") return this.take(timeUs, line);
     const [place, target] = [{ line, timeUs }, String(host ?? "")];
     if (type === "resp" || type === "timeout") {

@@ -13,8 +13,8 @@ import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Format,
   hasLine,
-  leadingTime,
   LineReader,
+  LineTimes,
   missingEnd,
   pingRow,
   readRtt,
@@ -128,6 +128,7 @@ interface Run {
 type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
 
 class PingReader extends LineReader {
+  readonly #times = new LineTimes(this.options);
   #run: Run = newRun(undefined, undefined, 0);
   /** Runs by destination address; the last one was read most recently. */
   readonly #runs = new Map<string, Run>();
@@ -141,7 +142,7 @@ class PingReader extends LineReader {
   #quiet: { place: EchoPosition; numSent: number; numLost: number } | undefined;
 
   read(whole: string, line: number): void {
-    const { timeUs, text: timeless, fault } = leadingTime(whole);
+    const { timeUs, text: timeless, fault } = this.#times.read(whole);
     const text = timeless.replace(LOGGER, "").replace(TIME_OF_DAY, "").replace(/[，、]/g, ", ");
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];

@@ -1,38 +1,39 @@
-/** Parses points in time: ISO 8601 and its variants in databases, and Unix time. @module */
+/** Parses points in time: ISO 8601 and its variants, the output of `date`, and Unix time. @module */
 import type { Fault } from "../../base/errors.ts";
 import { END_TIME_US, MIN_TIME_US } from "./batch.ts";
 
-/**
- * A date, an optional time, and an optional zone whose minutes databases omit: `2026-01-01T00:00:00.123Z`,
- * `2026-01-01 00:00:00,123`, `2026-01-01 00:00:00 UTC` (BigQuery), `2026-01-01 00:00:00.123456789 +0000 UTC
- * m=+0.1` (Go), `2026/01/01 00:00:00`.
- */
-const ISO_TIME =
-  /^(\d{4}([-/])\d\d\2\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: ?(?:[Zz]|UTC|GMT)| ?([+-]\d\d)(?::?(\d\d))?(?: [A-Z]{1,5}| [+-]\d\d(?:\d\d)?)?)?(?: m=[+-][\d.]+)?)?$/;
-
-const ZONE = String.raw` (?<zone>UTC|GMT|[+-]\d\d:?\d\d)`;
-const CLOCK = String.raw`(?<time>\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: (?<half>[AP]M))?`;
-/**
- * Other dates with an unambiguous order and zone: `Thu Jan  1 00:00:00 UTC 2026` of `date`, `Thu, 01 Jan 2026
- * 00:00:00 +0000` of mail and HTTP, `01.01.2026 00:00:00`, `2026/1/1 0:00:00` and `2026-01-01 12:00:00 AM`.
- */
-const OTHER_DATES: readonly string[] = [
-  String.raw`(?:[A-Z][a-z]{2} )?(?<month>[A-Z][a-z]{2}) {1,2}(?<day>\d\d?) ${CLOCK}${ZONE} (?<year>\d{4})`,
-  String.raw`(?:[A-Z][a-z]{2},? )?(?<day>\d\d?) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) ${CLOCK}${ZONE}`,
-  String.raw`(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4}),? ${CLOCK}(?:${ZONE})?`,
-  String.raw`(?<year>\d{4})[-/](?<month>\d\d?)[-/](?<day>\d\d?) ${CLOCK}(?:${ZONE})?`,
-];
-const OTHER_TIMES = OTHER_DATES.map((pattern) => new RegExp(`^${pattern}$`));
-/** Matches any of {@link OTHER_DATES}, without named groups, so that it can be part of a larger pattern. */
-export const OTHER_DATE: string = OTHER_DATES.map((each) => each.replace(/\(\?<\w+>/g, "(?:")).join("|");
+/** No time is longer. It bounds the work for each text. */
+export const MAX_TIME_CHARACTERS = 64;
+const CLOCK = String
+  .raw`(?<hour>\d\d?):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<decimals>\d+))?)?(?!\d)(?: ?(?<half>[AP]M)\b)?`;
+/** `EST`, as opposed to levels of a log (`INFO`) and the first words of ping. */
+const ZONE_WORD = String.raw`(?:UTC|GMT|[A-Z]{2,3}T|MSK|WIB)\b`;
+const OFFSET = String.raw`[+-]\d\d(?::?\d\d)?(?!\d)`;
+/** Go writes the offset, the name and its own clock: `+0000 UTC m=+0.1`. */
+const ZONE = String
+  .raw`(?: ?(?<zone>[Zz](?!\w)|${OFFSET}|${ZONE_WORD})(?: (?:${ZONE_WORD}|${OFFSET}))?(?: m=[+-][\d.]+)?)?`;
+/** Dates with a time of day: ISO 8601 and databases, `date`, mail and HTTP, German, and slashes. */
+const FORMS = [
+  String.raw`(?<year>\d{4})(?<mark>[-/])(?<month>\d\d?)\k<mark>(?<day>\d\d?)(?:[Tt ]${CLOCK}${ZONE})?`,
+  String
+    .raw`(?:[A-Z][a-z]{2} )?(?<name>[A-Z][a-z]{2}) {1,2}(?<day>\d\d?) ${CLOCK}${ZONE}(?: (?<year>\d{4})\b)?`,
+  String.raw`(?:[A-Z][a-z]{2},? )?(?<day>\d\d?) (?<name>[A-Z][a-z]{2}) (?<year>\d{4}) ${CLOCK}${ZONE}`,
+  String.raw`(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4}),? ${CLOCK}${ZONE}`,
+  String.raw`(?:[A-Z][a-z]{2} )?(?<slashed>\d\d?\/\d\d?\/\d{4})\b(?:,? ${CLOCK})?`,
+].map((form) => new RegExp(`^(?:${form})`));
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+/** Zones whose letters have one meaning in practice. `--zone` is for the others, such as IST and CST. */
+const ZONES: Readonly<Record<string, string>> = {
+  ...{ Z: "+00", z: "+00", UTC: "+00", GMT: "+00", CET: "+01", CEST: "+02", EET: "+02", EEST: "+03" },
+  ...{ MSK: "+03", JST: "+09", EST: "-05", EDT: "-04", PST: "-08", PDT: "-07" },
+};
 
-const SLASHED_DATE = /^\d\d?\/\d\d?\/\d{4}\b/;
 /**
  * Unix time. An exponent is accepted only if no digit is missing, as in `1.767225600000000000e+09` of numpy
  * and `1.7672256E9` of Java.
  */
 const UNIX_TIME = /^\d+(?:[.,]\d+)?$|^\d\.(?:\d+e|\d{9,}e\+0?)9$/i;
+const LEADING_UNIX_TIME = /^(?:\d{9}\.\d+|\d{10}(?:\.\d+)?)/;
 /** A time shortened by spreadsheets or `%g`, such as `1.79577E+09`: thousands of seconds are missing. */
 const CUT_NUMBER = /^\d(?:[.,]\d{1,6})?e\+/i;
 
@@ -41,87 +42,171 @@ const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds
 export type TimeUnit = keyof typeof UNITS_US;
 
 /** Why a text is not a time, and the unit that a number appears to have. */
-export type TimeFault = Pick<Fault, "found" | "expected"> & { readonly unit?: TimeUnit };
+export type TimeFault = Pick<Fault, "found" | "expected"> & {
+  readonly unit?: TimeUnit;
+  /** Whether the time can be read if its zone is given. */
+  readonly needsZone?: boolean;
+};
+type ParsedTime = { timeUs: number } | { fault: TimeFault };
 
-/** The last date parsed and whether it exists, because many times share a date. */
-let lastDate = "";
-let isLastDate = false;
+/** A time at the beginning of a text, which it may leave incomplete. */
+export interface WrittenTime {
+  readonly text: string;
+  /** The zone as written; undefined if the time has none. */
+  readonly zone: string | undefined;
+  readonly isUnix: boolean;
+  readonly parts: Readonly<Record<string, string | undefined>>;
+}
+
+/** The time with a time of day at the beginning of a text. */
+export function timeAtStart(whole: string): WrittenTime | undefined {
+  const head = whole.slice(0, MAX_TIME_CHARACTERS);
+  const [unix] = LEADING_UNIX_TIME.exec(head) ?? [];
+  if (unix !== undefined) return { text: unix, zone: "UTC", isUnix: true, parts: {} };
+  const written = dateAtStart(head);
+  return written?.parts.hour === undefined ? undefined : written;
+}
+
+function dateAtStart(head: string): WrittenTime | undefined {
+  for (const form of FORMS) {
+    const found = form.exec(head);
+    const parts = found?.groups;
+    if (parts) return { text: found[0], zone: parts.zone, isUnix: false, parts };
+  }
+  return undefined;
+}
 
 /**
  * Parses a point in time between 1990 and 2099.
  *
- * @param text An ISO 8601 date with an optional time, in UTC unless it names a zone; or Unix time.
+ * @param text A date with an optional time of day, or Unix time.
  * @param unit The unit of Unix time.
+ * @param zone The zone of times without one, as an IANA name or an offset; UTC by default.
  * @returns Microseconds since 1970, or the fault.
  */
-export function parseTimeUs(
-  text: string,
-  unit: TimeUnit = "seconds",
-): { timeUs: number } | { fault: TimeFault } {
-  const isNumber = UNIX_TIME.test(text);
-  const number = isNumber ? Number(text.replace(",", ".")) : NaN;
-  const timeUs = isNumber ? Math.round(number * UNITS_US[unit]) : isoMicroseconds(text);
-  if (isMeasured(timeUs)) return { timeUs };
+export function parseTimeUs(text: string, unit: TimeUnit = "seconds", zone?: string): ParsedTime {
   const expected = `a time as ISO 8601 or Unix ${unit}`;
-  if (Number.isNaN(timeUs)) {
-    const [, before, zone] = /^(.*\d) ?([A-Z]{3,5})$/.exec(text) ?? [];
-    if (zone && isMeasured(isoMicroseconds(before))) {
-      return {
-        fault: { found: `the zone ${zone} is ambiguous`, expected: "UTC or an offset such as +01:00" },
-      };
-    }
-    const found = ISO_TIME.test(text)
-      ? "there is no such date or time"
-      : SLASHED_DATE.test(text)
-      ? "its day and month may be in either order"
-      : CUT_NUMBER.test(text)
-      ? "its last digits are missing"
-      : "it is not a time";
-    return { fault: { found, expected } };
+  const isShort = text.length <= MAX_TIME_CHARACTERS;
+  if (isShort && UNIX_TIME.test(text)) return unixTime(Number(text.replace(",", ".")), unit, expected);
+  const written = isShort ? dateAtStart(text) : undefined;
+  if (written?.text.length === text.length) return writtenTimeUs(written, unit, zone);
+  const found = isShort && CUT_NUMBER.test(text) ? "its last digits are missing" : "it is not a time";
+  return { fault: { found, expected } };
+}
+
+/** The instant of a written time. */
+export function writtenTimeUs(
+  { text, parts, isUnix }: WrittenTime,
+  unit: TimeUnit = "seconds",
+  zone?: string,
+): ParsedTime {
+  const expected = `a time as ISO 8601 or Unix ${unit}`;
+  if (isUnix) return unixTime(Number(text), unit, expected);
+  const fault = (found: string) => ({ fault: { found, expected } });
+  if (parts.slashed) return fault("its day and month may be in either order");
+  if (!parts.year) return fault("its year is missing");
+  const localMs = localMilliseconds(parts);
+  if (Number.isNaN(localMs)) return fault("there is no such date or time");
+  const stated = ZONES[parts.zone ?? ""] ?? (/^[+-]/.test(parts.zone ?? "") ? parts.zone : undefined);
+  const isUnclear = stated === undefined && (parts.zone !== undefined || parts.name !== undefined);
+  if (isUnclear && zone === undefined) {
+    const found = parts.zone ? `the zone ${parts.zone} is ambiguous` : "its zone is missing";
+    return { fault: { found, expected: "UTC or an offset such as +01:00", needsZone: true } };
   }
-  const other = isNumber &&
-    (Object.keys(UNITS_US) as TimeUnit[]).find((name) => isMeasured(number * UNITS_US[name]));
-  if (!other && number >= 32_874 && number < 73_051) {
-    return { fault: { found: "this looks like a day number of a spreadsheet", expected } };
+  const offsetMs = offsetOf(stated ?? zone ?? "+00", localMs);
+  if (typeof offsetMs === "string") {
+    return { fault: { found: offsetMs, expected: "UTC or an offset such as +01:00" } };
   }
-  if (!other) return { fault: { expected: "a time from 1990 to 2099" } };
-  const example = Math.floor(number * UNITS_US[other] / UNITS_US[unit]);
-  return {
-    fault: { found: `these look like ${other}`, expected: `Unix ${unit}, such as ${example}`, unit: other },
-  };
+  const microseconds = Number((parts.decimals ?? "").slice(0, 6).padEnd(6, "0"));
+  const timeUs = (localMs - offsetMs) * 1e3 + microseconds;
+  return isMeasured(timeUs) ? { timeUs } : { fault: { expected: "a time from 1990 to 2099" } };
+}
+
+function unixTime(number: number, unit: TimeUnit, expected: string): ParsedTime {
+  const timeUs = Math.round(number * UNITS_US[unit]);
+  if (isMeasured(timeUs)) return { timeUs };
+  const other = (Object.keys(UNITS_US) as TimeUnit[]).find((name) => isMeasured(number * UNITS_US[name]));
+  if (other) {
+    const example = Math.floor(number * UNITS_US[other] / UNITS_US[unit]);
+    const found = `these look like ${other}`;
+    return { fault: { found, expected: `Unix ${unit}, such as ${example}`, unit: other } };
+  }
+  if (number < 32_874 || number >= 73_051) return { fault: { expected: "a time from 1990 to 2099" } };
+  return { fault: { found: "this looks like a day number of a spreadsheet", expected } };
 }
 
 function isMeasured(timeUs: number): boolean {
   return timeUs >= MIN_TIME_US && timeUs < END_TIME_US;
 }
 
-/** NaN if invalid. `Date` alone would accept "-1" and 30 February, and assume local time without a zone. */
-function isoMicroseconds(text: string): number {
-  const match = ISO_TIME.exec(text) ?? ISO_TIME.exec(isoOf(text) ?? "");
-  if (!match) return NaN;
-  const [, written, , time = "00:00", zoneHours = "+00", zoneMinutes = "00"] = match;
-  const date = written.replaceAll("/", "-");
-  if (date !== lastDate) {
-    const midnightMs = Date.parse(`${date}T00:00Z`);
-    isLastDate = !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(date);
-    lastDate = date;
-  }
-  if (!isLastDate) return NaN;
-  const [whole, decimals = ""] = time.split(/[.,]/);
-  return Date.parse(`${date}T${whole}${zoneHours}:${zoneMinutes}`) * 1e3 +
-    Number(decimals.slice(0, 6).padEnd(6, "0"));
+/** Milliseconds since 1970 on the local clock, in whole seconds; NaN if there is no such date or time. */
+function localMilliseconds(parts: WrittenTime["parts"]): number {
+  const { name, half, hour = "0", minute = "0", second = "0" } = parts;
+  const month = name === undefined ? Number(parts.month) - 1 : MONTHS.indexOf(name);
+  const [year, day, minutes, seconds] = [parts.year, parts.day, minute, second].map(Number);
+  const isHour = half === undefined ? Number(hour) < 24 : Number(hour) >= 1 && Number(hour) <= 12;
+  const hours = half === undefined ? Number(hour) : Number(hour) % 12 + (half === "PM" ? 12 : 0);
+  const localMs = Date.UTC(year, month, day, hours, minutes, seconds);
+  const date = new Date(localMs);
+  const isDate = date.getUTCMonth() === month && date.getUTCDate() === day;
+  return isHour && minutes < 60 && seconds < 60 && isDate ? localMs : NaN;
 }
 
-/** Converts one of {@link OTHER_DATES} to ISO 8601. */
-function isoOf(text: string): string | undefined {
-  for (const pattern of OTHER_TIMES) {
-    const { year, month, day, time, half, zone = "" } = pattern.exec(text)?.groups ?? {};
-    if (year === undefined) continue;
-    const number = /\d/.test(month) ? month : String(MONTHS.indexOf(month) + 1);
-    const [hours, ...rest] = time.split(":");
-    const hour = half === undefined ? Number(hours) : Number(hours) % 12 + (half === "PM" ? 12 : 0);
-    const clock = [String(hour), ...rest].map((part) => part.padStart(2, "0")).join(":");
-    return `${year}-${number.padStart(2, "0")}-${day.padStart(2, "0")}T${clock} ${zone}`.trimEnd();
+const QUARTER_MS = 900_000;
+const DAY_MS = 86_400_000;
+const MAX_OFFSETS = 1 << 12;
+/** Formats an instant with its zone's offset, by zone. */
+const zoneFormats = new Map<string, Intl.DateTimeFormat>();
+/** Offsets by zone and quarter of an hour of the local clock, in which they do not change. */
+const zoneOffsets = new Map<string, number | string>();
+
+/** Whether a text is an IANA name of a zone, or an offset such as `+01:00`. */
+export function isZone(zone: string): boolean {
+  try {
+    return !Number.isNaN(offsetAt(zone, 0));
+  } catch {
+    return false;
   }
-  return undefined;
+}
+
+/** The offset from UTC at a local time, in ms, or why there is none. */
+function offsetOf(zone: string, localMs: number): number | string {
+  if (/^[+-]/.test(zone)) {
+    const offsetMs = offsetAt(zone, localMs);
+    return Number.isNaN(offsetMs) ? `there is no offset ${zone}` : offsetMs;
+  }
+  const key = `${zone} ${Math.floor(localMs / QUARTER_MS)}`;
+  const known = zoneOffsets.get(key);
+  if (known !== undefined) return known;
+  // A local time does not exist in the hour that summer time skips, and exists twice when it ends.
+  const near = new Set([-DAY_MS, DAY_MS].map((shiftMs) => offsetAt(zone, localMs + shiftMs)));
+  const fitting = [...near].filter((offsetMs) => offsetAt(zone, localMs - offsetMs) === offsetMs);
+  const fault = fitting.length === 0 ? "does not exist" : "exists twice";
+  const offset = fitting.length === 1 ? fitting[0] : `this time ${fault} in the zone ${zone}`;
+  if (zoneOffsets.size === MAX_OFFSETS) zoneOffsets.clear();
+  zoneOffsets.set(key, offset);
+  return offset;
+}
+
+/** The offset at an instant in ms; NaN if a written offset is impossible. @throws {RangeError} Unknown name. */
+function offsetAt(zone: string, timeMs: number): number {
+  const isOffset = /^[+-]/.test(zone);
+  if (!isOffset && !zoneFormats.has(zone)) {
+    zoneFormats.set(zone, new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "longOffset" }));
+  }
+  const text = isOffset ? zone : zoneFormats.get(zone)?.format(timeMs).replace(/^.*GMT/, "") || "+00";
+  const [, sign, hours, minutes = "0"] = /^([+-])(\d\d):?(\d\d)?$/.exec(text) ?? [];
+  const isReal = Number(hours) <= 14 && Number(minutes) < 60;
+  return isReal ? Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000 : NaN;
+}
+
+/** A time's field in words, with its unit and zone, as a reading says it. @param example One of its values. */
+export function timeWords(name: string, example: unknown, unit: TimeUnit, zone?: string): string {
+  const text = String(example ?? "").trim();
+  if (text === "" || text.length > MAX_TIME_CHARACTERS || UNIX_TIME.test(text)) {
+    return `${name} (Unix ${unit}, UTC)`;
+  }
+  const stated = dateAtStart(text)?.zone;
+  if (stated !== undefined) return `${name} (its own zone, ${stated})`;
+  return `${name} (${zone === undefined ? "UTC assumed; --zone sets another" : `zone ${zone}`})`;
 }

@@ -158,8 +158,8 @@ ${second}no answer yet for icmp_seq=2
     const first of [
       ...["Jan  1 00:00:00 ", "Jan  1 00:00:00 myhost ping[12]: ", "Thu Jan  1 00:00:00 2026: "],
       ...[
-        "Thu Jan  1 00:00:00 CET 2026 ",
-        "2026-01-01 00:00:00 CET ",
+        "Thu Jan  1 00:00:00 IST 2026 ",
+        "2026-01-01 00:00:00 IST ",
         "02/01/2026 00:00:00 ",
         "Thu 01/02/2026 12:00:00.12 ",
       ],

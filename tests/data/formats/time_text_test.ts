@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { faultText } from "../../../lib/base/errors.ts";
-import { parseTimeUs, type TimeUnit } from "../../../lib/data/formats/time_text.ts";
+import { isZone, parseTimeUs, type TimeUnit } from "../../../lib/data/formats/time_text.ts";
 
 Deno.test("parseTimeUs() reads ISO 8601 and Unix time to the microsecond", () => {
   const expected: [text: string, timeUs: number, unit?: TimeUnit][] = [
@@ -39,9 +39,16 @@ Deno.test("parseTimeUs() reports the unit of a number in another unit, and other
     ["1700000000123", "seconds", "look like milliseconds, expected Unix seconds, such as 1700000000"],
     ["yesterday", "microseconds", "it is not a time, expected a time as ISO 8601 or Unix microseconds"],
     ["1700000000.", "seconds", "it is not a time"],
-    ["2023-11-14 22:13:20 CET", "seconds", "zone CET is ambiguous, expected UTC or an offset such as +01:00"],
-    ["Tue Nov 14 22:13:20 2023", "seconds", "it is not a time"],
-    ["31.02.2023 22:13:20", "seconds", "it is not a time"],
+    ["2023-11-14 22:13:20 IST", "seconds", "zone IST is ambiguous, expected UTC or an offset such as +01:00"],
+    ["Tue Nov 14 22:13:20 2023", "seconds", "its zone is missing, expected UTC or an offset"],
+    ["Nov 14 22:13:20", "seconds", "its year is missing"],
+    ["31.02.2023 22:13:20", "seconds", "there is no such date or time"],
+    ["2023-11-14 13:00:00 PM", "seconds", "there is no such date or time"],
+    ["2023-11-14 0:00 PM", "seconds", "there is no such date or time"],
+    ["2023-11-14 25:00", "seconds", "there is no such date or time"],
+    ["2023-11-14T22:13:20+25:00", "seconds", "there is no offset +25:00"],
+    ["1e400", "seconds", "it is not a time"],
+    ["0x655355A0", "seconds", "it is not a time"],
     [
       "11/14/2023 22:13:20",
       "seconds",
@@ -55,4 +62,35 @@ Deno.test("parseTimeUs() reports the unit of a number in another unit, and other
     assert("fault" in parsed, text);
     assertStringIncludes(faultText(parsed.fault), fault);
   }
+});
+
+Deno.test("parseTimeUs() takes the zone of times without one, and their own zone where they have it", () => {
+  const expected: [text: string, zone: string | undefined, time: string][] = [
+    ["2026-01-01 05:30:00", "Asia/Kolkata", "2026-01-01T00:00:00.000Z"],
+    ["2026-01-01 05:30:00", "+05:30", "2026-01-01T00:00:00.000Z"],
+    ["Thu Jan  1 05:30:00 IST 2026", "Asia/Kolkata", "2026-01-01T00:00:00.000Z"],
+    ["Thu Jan  1 05:30:00 2026", "Asia/Kolkata", "2026-01-01T00:00:00.000Z"],
+    ["Thu Jan  1 02:00:00 CEST 2026", "Asia/Kolkata", "2026-01-01T00:00:00.000Z"],
+    ["2026-01-01T01:00:00+01:00", "Asia/Kolkata", "2026-01-01T00:00:00.000Z"],
+    ["2026-01-01T00:00:00", undefined, "2026-01-01T00:00:00.000Z"],
+    ["2026-03-29 01:59:59", "Europe/Berlin", "2026-03-29T00:59:59.000Z"],
+    ["2026-03-29 03:00:00", "Europe/Berlin", "2026-03-29T01:00:00.000Z"],
+    ["2026-10-25 01:59:59", "Europe/Berlin", "2026-10-24T23:59:59.000Z"],
+    ["2026-10-25 03:00:00", "Europe/Berlin", "2026-10-25T02:00:00.000Z"],
+  ];
+  for (const [text, zone, time] of expected) {
+    assertEquals(parseTimeUs(text, "seconds", zone), { timeUs: Date.parse(time) * 1000 }, text);
+  }
+  for (
+    const [text, found] of [["2026-03-29 02:30:00", "does not exist"], [
+      "2026-10-25 02:30:00",
+      "exists twice",
+    ]]
+  ) {
+    const parsed = parseTimeUs(text, "seconds", "Europe/Berlin");
+    assertEquals("fault" in parsed && parsed.fault.found, `this time ${found} in the zone Europe/Berlin`);
+  }
+  assertEquals(["Asia/Kolkata", "-03:30", "UTC", "Mars/Base", "+25:00", ""].map(isZone), [
+    ...[true, true, true, false, false, false],
+  ]);
 });
