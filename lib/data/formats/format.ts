@@ -158,7 +158,9 @@ const MAX_LINE_CHARACTERS = 1 << 16;
 const MAX_HEAD_LINES = 100;
 
 export abstract class LineReader implements TextReader {
-  #rest = "";
+  /** Pieces of a line whose end has not arrived: joined once, since many small ones may arrive. */
+  #pieces: string[] = [];
+  #length = 0;
   #line = 0;
 
   constructor(readonly options: ReadingOptions, readonly take: TakeFinding) {}
@@ -169,17 +171,27 @@ export abstract class LineReader implements TextReader {
   end(): void {}
 
   push(text: string | undefined): void {
-    const lines = (text ?? "").split("\n");
-    lines[0] = this.#rest + lines[0];
-    const isUnended = text === undefined && lines[0] !== "";
-    this.#rest = isUnended ? "" : (lines.pop() ?? "").slice(0, MAX_LINE_CHARACTERS + 1);
-    for (const line of lines) this.#endLine(line);
-    if (text === undefined) this.end();
+    let start = 0;
+    for (let end = 0; text && (end = text.indexOf("\n", start)) >= 0; start = end + 1) {
+      this.#keep(text.slice(start, end));
+      this.#endLine();
+    }
+    if (text !== undefined) return this.#keep(text.slice(start));
+    if (this.#length > 0) this.#endLine();
+    this.end();
   }
 
-  #endLine(text: string): void {
+  #keep(piece: string): void {
+    if (this.#length <= MAX_LINE_CHARACTERS && piece !== "") this.#pieces.push(piece);
+    this.#length += piece.length;
+  }
+
+  #endLine(): void {
+    const text = this.#pieces.join("");
+    const isLong = this.#length > MAX_LINE_CHARACTERS;
+    [this.#pieces, this.#length] = [[], 0];
     this.#line++;
-    if (text.length <= MAX_LINE_CHARACTERS) return this.read(text.trim(), this.#line);
+    if (!isLong) return this.read(text.trim(), this.#line);
     const found = `a line of more than ${MAX_LINE_CHARACTERS} characters: ${shortened(text)}`;
     this.take({ reason: "unknownLine", found }, this.#line);
   }
@@ -254,9 +266,7 @@ const DURATION = /^(?:0 days,? )?0?0:(\d\d):(\d\d(?:\.\d+)?)$|^p(?:0d)?t(?:0h)?(
 function isNoReply(text: string, { noReply = [] }: ReadingOptions): boolean {
   if (NO_REPLY.has(text.replace(/\.$/, "")) || NO_REPLY_SENTENCE.test(text)) return true;
   if (decimal(text) === FAILED_RTT_MS) return true;
-  return noReply.some((word) =>
-    word.trim().toLowerCase() === text || (word.trim() !== "" && Number(word) === Number(text))
-  );
+  return noReply.some((word) => word.trim().toLowerCase() === text || decimal(word) === decimal(text));
 }
 
 /**
@@ -275,7 +285,8 @@ export function readRtt(
 ): number | Rejection {
   if (value === null || value === undefined) return FAILED_RTT_MS;
   const isScalar = typeof value === "string" || typeof value === "number";
-  const plainMs = isScalar ? Number(value) * unitMs : NaN;
+  const plainMs = (typeof value === "number" ? value : typeof value === "string" ? decimal(value) : NaN) *
+    unitMs;
   if (isRtt(plainMs) && !options.noReply) return plainMs;
   const text = isScalar ? String(value).trim().toLowerCase() : "?";
   if (isNoReply(text.replace(NO_RTT_WITH_UNIT, "$1"), options)) return FAILED_RTT_MS;
@@ -285,6 +296,7 @@ export function readRtt(
 }
 
 function numberMs(text: string, unitMs: number): number {
+  if (text.length > MAX_NUMBER_CHARACTERS) return NaN;
   const [, digits = text, unit] = RTT_WITH_UNIT.exec(text) ?? [];
   // `<1 ms` of Windows counts as 0.5 ms.
   const number = digits.startsWith("<") ? decimal(digits.slice(1).trim()) / 2 : decimal(digits);
@@ -306,11 +318,16 @@ export function wrongRtt(rttMs: number, found: string): Rejection {
 /** `1,034.5`, `1.034,5`, `1'034.5`, `1 034,5`: groups of three digits and a different decimal mark. */
 const GROUPED = /^([+-]?\d{1,3})((?:([.,'’\s])\d{3})(?:\3\d{3})*)(?!\3)([.,])(\d+)$/;
 
-/** Parses a number with a decimal point or comma; NaN for anything else. */
+const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*|,\d+)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+const MAX_NUMBER_CHARACTERS = 64;
+
+/** Parses a number with a decimal point or comma; NaN for anything else, such as `0x1F` and `1e400`. */
 export function decimal(text: string): number {
-  const number = Number(text);
-  if (!Number.isNaN(number) && (number !== 0 || text.trim() !== "")) return number;
-  if (/^[+-]?\d+,\d+$/.test(text)) return Number(text.replace(",", "."));
+  if (text.length > MAX_NUMBER_CHARACTERS) return NaN;
+  if (DECIMAL.test(text)) {
+    const number = Number(text.replace(",", "."));
+    return Number.isFinite(number) ? number : NaN;
+  }
   const [, first, groups, , , decimals] = GROUPED.exec(text) ?? [];
   return first === undefined ? NaN : Number(`${first}${groups.replace(/\D/g, "")}.${decimals}`);
 }
@@ -343,8 +360,13 @@ function wrongTime(shown: string, { found, needsZone, ...fault }: TimeFault): Re
   return { reason: "invalidTime", found: what, ...fault, ...advice };
 }
 
-/** What to do if a text contains no times. */
-export const GIVE_TIME = "give its column with --columns time=NAME, or --start TIME and --interval SECONDS";
+/** What to do if a text contains no times; undefined if it was done. @param format As in `--format`. */
+export function giveTime({ startS }: ReadingOptions, format?: string): string | undefined {
+  if (startS !== undefined) return undefined;
+  const give = "--start TIME and --interval SECONDS";
+  const isText = format === "ping" || format === "fping";
+  return isText ? `give ${give}` : `give its column with --columns time=NAME, or ${give}`;
+}
 
 /** Time of packet n (from 0) in a text without times: microseconds since 1970, or NaN. */
 export function intervalTimeUs({ startS = NaN, intervalS = 1 }: ReadingOptions, n: number): number {
@@ -422,8 +444,10 @@ export function summarise(rttsMs: readonly number[], choice: RttChoice): number 
 }
 
 const MAPPED = /^::ffff:.*\./;
-/** Matches more than one address. */
-const PREFIX = /^(?:[^/:]+\/(?!32$)|[^/]*:[^/]*\/(?!128$))\d{1,3}$/;
+/** Longer texts are not hosts. It bounds the work for each text. */
+const MAX_HOST_CHARACTERS = 512;
+/** What may surround an address: a name, a scheme and port, a zone. */
+const MAX_WRAPPINGS = 4;
 /** `web.example (192.0.2.1)`, `192.0.2.1 [web.example]` */
 const HOST_AND_HOST = /^([^\s()[\]]+)\s*[([]([^\s()[\]]*[.:][^\s()[\]]*)[)\]]$/;
 
@@ -439,15 +463,20 @@ export function addressIn(text: string, addresses: ReadingOptions["addresses"]):
 
 /** The address of a host as written in files, or of its name. IPv4-mapped IPv6 addresses become IPv4. */
 function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
-  const address = readAddress(text);
-  if (address.bytes) {
-    const isMapped = address.bytes.length === 16 && MAPPED.test(address.canonical);
-    return isMapped ? readAddress(address.canonical.slice(7)) : address;
+  let host = text;
+  for (let i = 0; i < MAX_WRAPPINGS; i++) {
+    const address = readAddress(host);
+    if (address.bytes) {
+      const isMapped = address.bytes.length === 16 && MAPPED.test(address.canonical);
+      return isMapped ? readAddress(address.canonical.slice(7)) : address;
+    }
+    const found = addresses?.get(host.toLowerCase());
+    if (found !== undefined) return readAddress(found);
+    const inner = hostOf(host);
+    if (inner === host) break;
+    host = inner;
   }
-  const found = addresses?.get(text.toLowerCase());
-  if (found !== undefined) return readAddress(found);
-  const host = hostOf(text);
-  return host === text ? address : addressOf(host, addresses);
+  return readAddress(host);
 }
 
 function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {
@@ -465,7 +494,12 @@ export function missingEnd(end: "src" | "dst", found: string = end): Rejection {
  * name, such as `https://192.0.2.1:443/x`, `fe80::1%eth0`, `web.example (192.0.2.1)`.
  */
 export function hostOf(text: string): string {
-  if (PREFIX.test(text)) return text;
+  if (text.length > MAX_HOST_CHARACTERS) return text;
+  const [beforeSlash, length = ""] = text.split("/", 3);
+  // A prefix has more than one address, unless it is as long as the address.
+  const isPrefix = /^\d{1,3}$/.test(length) && beforeSlash !== "" &&
+    text.endsWith(`${beforeSlash}/${length}`);
+  if (isPrefix && length !== (beforeSlash.includes(":") ? "128" : "32")) return text;
   const [first, second] = (HOST_AND_HOST.exec(text) ?? []).slice(1).map(readAddress);
   // If both are addresses, the text is ambiguous.
   if (first && !first.bytes !== !second.bytes) return first.bytes ? first.text : second.text;

@@ -10,7 +10,7 @@
 import { shortened, UserError } from "../../base/errors.ts";
 import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
-import { type Finding, GIVE_TIME, type ReadingOptions, type Rejection } from "../formats/format.ts";
+import { type Finding, giveTime, type ReadingOptions, type Rejection } from "../formats/format.ts";
 import { MeasurementReader, ToUtf8 } from "../formats/reader.ts";
 import { beginsAsJson, MIN_HEAD_CHARACTERS, NOT_A_RESULT } from "../formats/registry.ts";
 import {
@@ -398,7 +398,7 @@ class Importer {
     if (isUsableTime(eventTimeUs)) return true;
     const place = line ? `line ${line}: ` : "";
     const rejection: Rejection = Number.isNaN(eventTimeUs)
-      ? { reason: "nullValue", found: `${place}time`, advice: GIVE_TIME }
+      ? { reason: "nullValue", found: `${place}time`, advice: giveTime(this.options) }
       : { reason: "timeInFuture", found: place + new Date(eventTimeUs / 1000).toISOString() };
     this.rejects.add(rejection.reason, this.#file.path, this.#index - 1, rejection);
     return false;

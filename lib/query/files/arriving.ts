@@ -1,6 +1,6 @@
 /** Reads measurements as they arrive, from standard input or from files that grow. @module */
 import { faultText, UserError } from "../../base/errors.ts";
-import { GIVE_TIME, NoMeasurementsError, type ReadingOptions } from "../../data/formats/format.ts";
+import { giveTime, NoMeasurementsError, type ReadingOptions } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader, readStream } from "../../data/formats/reader.ts";
 import {
   inOrderOfTime,
@@ -123,7 +123,7 @@ export class ArrivingMeasurements {
   }
 
   #reject(path: string, line: number | undefined): void {
-    const fault = { found: "the time is missing", advice: GIVE_TIME };
+    const fault = { found: "the time is missing", advice: giveTime(this.options.reading) };
     this.#files.rejects.add("nullValue", path, (line ?? 1) - 1, fault);
     this.#show(`${path}${line === undefined ? "" : `, line ${line}`}: ${faultText(fault)}`);
   }
