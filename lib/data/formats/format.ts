@@ -16,6 +16,7 @@ import {
   timeAtStart,
   type TimeFault,
   type TimeUnit,
+  timeWords,
   type WrittenTime,
   writtenTimeUs,
 } from "./time_text.ts";
@@ -218,22 +219,48 @@ function splitTime(line: string, isSecond = false): { written?: WrittenTime; tex
   return second?.written?.isUnix ? second : { written, text };
 }
 
-/** Splits the lines of a text into their leading time and the rest. */
+/** Splits the lines of a text into their leading time and the rest, and says how the text is read. */
 export class LineTimes {
   /** The zone that the text stated last, which holds for its times without one. */
   #zone: string | undefined;
+  /** In words, as in a {@link Reading}. */
+  #time = "none";
+  #said: string | undefined;
 
-  constructor(readonly options: ReadingOptions) {}
+  constructor(readonly format: string, readonly options: ReadingOptions) {
+    if (options.startS !== undefined) this.#time = "the order of the lines (--start, --interval)";
+  }
+
+  /** Says the reading of a row if it is another one than before. @param source As in the line. */
+  say(noReply: string, source?: string): void {
+    const said = `${this.#time} ${source}`;
+    if (said === this.#said) return;
+    this.#said = said;
+    const { src, dst, onReading } = this.options;
+    const of = (option: string, given?: readonly string[]) => given && `${given.join(" or ")} (--${option})`;
+    onReading?.({
+      format: this.format,
+      time: this.#time,
+      source: source ?? of("src", src) ?? "none",
+      destination: dst ? `the address in the text, else ${of("dst", dst)}` : "the address in the text",
+      rtt: "the time of each reply (ms unless it has a unit)",
+      noReply,
+      notUsed: [],
+    });
+  }
 
   /** @returns Microseconds since 1970, or NaN; `fault` describes a time that cannot be read. */
-  read(line: string): { timeUs: number; text: string; written?: string; fault?: Rejection } {
+  read(line: string): { timeUs: number; text: string; fault?: Rejection } {
     const { written, text } = splitTime(line);
     if (!written) return { timeUs: NaN, text };
     if (!written.isUnix) this.#zone = written.zone ?? this.#zone;
     const { zone, startS } = this.options;
     const time = { ...written, parts: { ...written.parts, zone: this.#zone } };
     const parsed = writtenTimeUs(time, "seconds", zone);
-    if ("timeUs" in parsed) return { timeUs: parsed.timeUs, text, written: written.text };
+    if ("timeUs" in parsed) {
+      this.#time = timeWords("the time before a line", written.text, "seconds", zone, this.#zone);
+      return { timeUs: parsed.timeUs, text };
+    }
     const fault = wrongTime(`time ${written.text}`, parsed.fault);
     const advice = startS === undefined ? "or give --start TIME and --interval SECONDS" : undefined;
     return { timeUs: NaN, text, fault: { advice, ...fault } };

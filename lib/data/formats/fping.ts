@@ -49,11 +49,14 @@ const TIME_OF_DAY = /^\[\d\d:\d\d:\d\d\]$/;
 /** Reported if the host could not send, or could not resolve the name. */
 const LOCAL_ERROR =
   /^fping6?: |error while sending ping|sendto|can't create|network is unreachable|not permitted|permission denied|name or service not known|name resolution|no address associated|address not found$/i;
-/** A separate line reports the loss itself. */
-const ICMP_ERROR = /^ICMP .* for ICMP Echo sent to /;
-/** Duplicates, and statistics of all targets. */
+/** In most modes another line reports the loss as well. */
+const ICMP_ERROR = /^ICMP (?!Redirect|Source Quench).* for ICMP Echo sent to (\S+(?: \(\S+\))?)$/;
+/** By default fping tries a target four times, and its errors are one loss. */
+const MAX_ERRORS = 4;
+const NO_REPLY_WORDS = "timed out, unreachable or -";
+/** Duplicates, statistics of all targets, and ICMP errors that are no losses. */
 const OTHER =
-  / : duplicate for \[|^\^C|^[^=]*[$#>%] ?fping |^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
+  /^ICMP (?:Redirect|Source Quench)| : duplicate for \[|^\^C|^[^=]*[$#>%] ?fping |^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
 const JSON_LINE = /^\{\s*"(?:resp|timeout|summary|vSum|intSum)"\s*:\s*\{/;
 
 export const fping: Format = {
@@ -78,6 +81,9 @@ interface Target {
   nextRound: number;
   /** What reported the packets that the next summary counts. */
   reportedBy: "lines" | "interval" | undefined;
+  /** ICMP errors of packets that no line has reported yet, and the number of those reported as losses. */
+  errors: Place[];
+  numErrors: number;
 }
 
 interface Place {
@@ -86,7 +92,9 @@ interface Place {
 }
 
 class FpingReader extends LineReader {
-  readonly #times = new LineTimes(this.options);
+  readonly #times = new LineTimes("fping", this.options);
+  /** Whether lines report packets without a reply. Otherwise only ICMP errors do. */
+  #hasTimeouts = false;
   readonly #targets = new Map<string, Target>();
   /** Time in the line before the summaries of an interval; undefined if there was none. */
   #intervalTimeUs: number | undefined;
@@ -99,7 +107,8 @@ class FpingReader extends LineReader {
     const place = { line, timeUs };
     let found: RegExpExecArray | null;
     if (TIME_OF_DAY.test(text) || text === "" && !Number.isNaN(timeUs)) this.#beginInterval(timeUs);
-    else if (text === "" || ICMP_ERROR.test(text) || OTHER.test(text)) return;
+    else if (text === "" || OTHER.test(text)) return;
+    else if ((found = ICMP_ERROR.exec(text))) this.#error(place, found[1]);
     else if (text.startsWith("{")) this.#readJson(text, line);
     else if (LOCAL_ERROR.test(text)) this.take({ skipped: "local error" }, line);
     else if ((found = VALUES.exec(text))) this.#values(place, found[1], found[2].trim().split(" "));
@@ -111,6 +120,25 @@ class FpingReader extends LineReader {
       this.#summary(time, target, isInterval, Number(numSent), Number(numReceived), meanRtt);
     } else if ((found = ALIVE.exec(text))) this.#alive(place, found[1], found[2] === "alive", found[3] ?? "");
     else this.take({ reason: "unknownLine", found: `unknown line: ${shortened(text)}` }, line);
+  }
+
+  override end(): void {
+    for (const [name, { errors }] of this.#hasTimeouts ? [] : this.#targets) {
+      while (errors.length > 0) this.#endError(name);
+    }
+  }
+
+  /** An ICMP error is a loss, unless another line reports the packet. */
+  #error(place: Place, name: string): void {
+    if (this.#hasTimeouts) return;
+    if (this.#of(name).errors.push(place) > MAX_ERRORS) this.#endError(name);
+  }
+
+  #endError(name: string): void {
+    const target = this.#of(name);
+    target.numErrors++;
+    const place = target.errors.shift();
+    if (place) this.#report(place, name, target.nextRound++, [null]);
   }
 
   #beginInterval(timeUs: number): void {
@@ -142,29 +170,44 @@ class FpingReader extends LineReader {
   }
 
   #of(name: string): Target {
-    return getOrMake(this.#targets, name, () => ({ firstRound: 0, nextRound: 0, reportedBy: undefined }));
+    return getOrMake(this.#targets, name, () => ({
+      firstRound: 0,
+      nextRound: 0,
+      reportedBy: undefined,
+      errors: [],
+      numErrors: 0,
+    }));
   }
 
   #packet(place: Place, name: string, sequence: number, rtt: unknown): void {
     const target = this.#of(name);
     target.reportedBy = "lines";
+    this.#hasTimeouts ||= rtt === null;
     target.nextRound = Math.max(target.nextRound, target.firstRound + sequence + 1);
     this.#report(place, name, target.firstRound + sequence, [rtt]);
   }
 
   /** Handles `is alive` or `is unreachable`: the only packet of a run that stops at the first reply. */
   #alive(place: Place, name: string, isAlive: boolean, rtt: string): void {
-    if (isAlive && rtt === "") return this.take({ skipped: "alive without an RTT" }, place.line);
     const target = this.#of(name);
+    const isReported = this.#endErrors(target, 1) > 0 && !isAlive;
+    if (isReported) return;
+    if (isAlive && rtt === "") {
+      const advice = "run fping with -e, which shows it";
+      return this.take({ reason: "nullValue", found: "alive without an RTT", advice }, place.line);
+    }
     this.#report(place, name, target.nextRound++, [isAlive ? rtt : null]);
     target.firstRound = target.nextRound;
   }
 
   /** Handles the packets of a run: one result if the line has a time, otherwise packets an interval apart. */
-  #values(place: Place, name: string, rtts: readonly unknown[]): void {
+  #values(place: Place, name: string, values: readonly unknown[]): void {
     const target = this.#of(name);
     if (this.#endRun(target, false)) return;
     const beginUs = this.#intervalTimeUs ?? NaN;
+    let numReported = this.#endErrors(target, Infinity);
+    const rtts = values.filter((rtt) => rtt !== null && rtt !== "-" || numReported-- <= 0);
+    if (rtts.length === 0) return;
     if (!Number.isNaN(place.timeUs)) this.#report(place, name, 0, rtts);
     else if (!Number.isNaN(beginUs)) {
       // A time alone on the preceding line, as `date` prints it, is the beginning of the run.
@@ -185,9 +228,18 @@ class FpingReader extends LineReader {
     const target = this.#of(name);
     if (this.#endRun(target, isInterval)) return;
     if (numSent === 0) return this.take({ skipped: "nothing sent" }, place.line);
-    const numLost = Math.max(0, numSent - numReceived);
+    const numReported = this.#endErrors(target, Infinity);
+    const numLost = Math.max(0, numSent - numReceived - numReported);
+    if (numReceived === 0 && numReported > 0 && numLost === 0) return;
     this.#report(place, name, target.nextRound++, [numReceived === 0 ? null : meanRtt], numLost);
     target.firstRound = target.nextRound;
+  }
+
+  /** Ends the ICMP errors of a run that another line reports. @returns How many of them are rows already. */
+  #endErrors(target: Target, most: number): number {
+    const { numErrors } = target;
+    [target.errors, target.numErrors] = [[], 0];
+    return Math.min(numErrors, most);
   }
 
   /** Ends the run that a summary counts. @returns Whether its packets have already been reported. */
@@ -213,6 +265,7 @@ class FpingReader extends LineReader {
     }
     const [, address = name] = / \((\S+)\)$/.exec(name) ?? [];
     const time = Number.isNaN(timeUs) ? intervalTimeUs(this.options, round) : timeUs;
+    this.#times.say(NO_REPLY_WORDS);
     this.take(pingRow({ dst: address, timeUs: time, rttsMs, numLost }, this.options), line);
   }
 }

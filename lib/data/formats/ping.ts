@@ -16,10 +16,12 @@ import {
   LineReader,
   LineTimes,
   missingEnd,
+  NoMeasurementsError,
   pingRow,
+  type ReadingOptions,
   readRtt,
   type Rejection,
-  type Skipped,
+  type TakeFinding,
 } from "./format.ts";
 
 /** The time of day from macOS's `--apple-time` or a logger. Its date is unknown. */
@@ -41,6 +43,14 @@ export const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
     "it looks like the output of hping3, nping, tcping, httping or arping, which do not measure ICMP echo",
   ],
   [/^PING (?:OK|WARNING|CRITICAL|UNKNOWN) -/, "it looks like the output of check_ping of Nagios"],
+  [
+    /^> [^,\n]+, .*\n(?!$)/,
+    "it looks like the text of globalping, whose sources are places (get its results with --json)",
+  ],
+  [
+    /^\s*RIPE Atlas Report for|^\d+ bytes from probe #/m,
+    "it looks like the output of ripe-atlas report (get the results with --renderer raw)",
+  ],
   [/^Sending \d+, \d+-byte ICMP| *SEQ HOST /m, "it looks like the output of ping of a router"],
 ];
 const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
@@ -72,8 +82,16 @@ const NOT_BEGUN =
  */
 const OTHER =
   /^(?:\^C|control-C|---|\(\d+ ?%|rtt(?: |\[ms\])|round-trip |pipe \d|\d+\/\d+ packets|From .* Redirect |[^=]*[$#>%] ?ping |[$#>%]|[A-Z]:\\|PS |(?:ping6?: )?warning: |ping6?: sock4|ai->|[.!E\b ]+$|(?:RR|TS): |-?\d+$|(?:\S+ \()?\d+\.\d+\.\d+\.\d+\)?$|Vr HL TOS|4 {2}5 )|:$/i;
-/** A larger gap means that the counter was reset. */
+/** A place, or a host with its tool or a bar, that measured what follows: `> Berlin, DE`, `web1: `, `web1 | `. */
+const OTHER_SOURCE =
+  /^> ([^,]+, .*)|^([\w.-]*[a-z][\w.-]*)(?: ping6?(?:\[\d+\])?)?(?:: | +\| )(?=\d+ \p{L}+ \p{L}+ )/iu;
+const NO_REPLY_WORDS = "an error, a timeout, a gap in the numbers or a loss in the statistics";
+/** Longer lines are not of ping. */
+const MAX_PING_CHARACTERS = 1000;
+/** A packet that is this far behind means that the counter was reset. */
 const MAX_GAP = 1000;
+/** More losses in the statistics are one row. */
+const MAX_LOSSES = 1 << 15;
 /** A reply that is at most this many packets late replaces its `no answer yet`. */
 const MAX_LATE = 10;
 /** Sequence numbers have 16 bits. */
@@ -94,15 +112,17 @@ export const ping: Format = {
         return [HEADING, LOSS, LOCAL_ERROR, NOT_BEGUN, STATISTICS].some((each) => each.test(text)) ||
           text.search(RTT) >= 0;
       }),
-    open: (options, take) => new PingReader(options, take),
+    open: (options, take, path) => new PingReader(options, take, path),
   },
 };
+
+const NO_RTT: Rejection = { reason: "nullValue", found: "a reply without an RTT" };
 
 interface PingEcho {
   /** The line that reports the packet or implies its loss, from 1. */
   line: number;
   run: Run;
-  rtt: number | Rejection | Skipped;
+  rtt: number | Rejection;
   /** Microseconds since 1970; NaN if the output has no time. */
   timeUs: number;
 }
@@ -117,6 +137,8 @@ interface Run {
   bySequence: Map<number, PingEcho>;
   lastSequence: number | undefined;
   lastTimeUs: number;
+  /** Between packets. */
+  stepUs: number;
   numEchoes: number;
   numReplies: number;
   /** Packets since the last numbered one that lines without a number reported: not sent, or ICMP errors. */
@@ -128,7 +150,9 @@ interface Run {
 type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
 
 class PingReader extends LineReader {
-  readonly #times = new LineTimes(this.options);
+  readonly #times = new LineTimes("ping", this.options);
+  /** The source that lines name before their replies. */
+  #named: string | undefined;
   #run: Run = newRun(undefined, undefined, 0);
   /** Runs by destination address; the last one was read most recently. */
   readonly #runs = new Map<string, Run>();
@@ -141,9 +165,16 @@ class PingReader extends LineReader {
   /** Statistics of a run without lines for its packets (`ping -q`), until the line with its mean RTT. */
   #quiet: { place: EchoPosition; numSent: number; numLost: number } | undefined;
 
+  constructor(options: ReadingOptions, take: TakeFinding, readonly path: string) {
+    super(options, take);
+  }
+
   read(whole: string, line: number): void {
+    if (whole.length > MAX_PING_CHARACTERS) return this.#unknown(whole, line);
     const { timeUs, text: timeless, fault } = this.#times.read(whole);
-    const text = timeless.replace(LOGGER, "").replace(TIME_OF_DAY, "").replace(/[，、]/g, ", ");
+    const clockless = timeless.replace(TIME_OF_DAY, "");
+    this.#checkSource(clockless, line);
+    const text = clockless.replace(LOGGER, "").replace(TIME_OF_DAY, "").replace(/[，、]/g, ", ");
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
     const wrongTime = this.options.startS === undefined || timeless === "" ? fault : undefined;
@@ -178,16 +209,31 @@ class PingReader extends LineReader {
     else if (REPLY.test(text) && SEQUENCE.test(text) && !LOSS.test(text)) {
       // `(truncated)`, or too short for a time.
       this.#findRun(text);
-      this.#echo(text, place, { skipped: "reply without an RTT" });
+      this.#echo(text, place, NO_RTT);
     } else if (BSD_ERROR.test(text)) {
       this.#echo(text, place, FAILED_RTT_MS);
       this.#run.numUnnumbered++;
     } else if ([LOSS, WINDOWS_ERROR, ICMP_ERROR].some((each) => each.test(text))) {
       if (text.startsWith("echo reply from ")) this.#findRun(text); // oping
       this.#echo(text, place, FAILED_RTT_MS);
-    } else {
-      this.take({ reason: "unknownLine", found: `unknown line: ${shortened(whole)}` }, line);
-    }
+    } else this.#unknown(whole, line);
+  }
+
+  #unknown(whole: string, line: number): void {
+    this.take({ reason: "unknownLine", found: `unknown line: ${shortened(whole)}` }, line);
+  }
+
+  /** @throws {NoMeasurementsError} If lines name other sources, which one source would mix. */
+  #checkSource(text: string, line: number): void {
+    const [, place, host] = OTHER_SOURCE.exec(text) ?? [];
+    const source = place ?? host;
+    this.#named ??= host;
+    if (source === undefined || source === this.#named) return;
+    const found = `line ${line} names ${place === undefined ? "another" : "a"} source, ${shortened(source)}`;
+    const advice = place === undefined
+      ? "separate the sources"
+      : "get the results as JSON, as globalping does with --json";
+    throw new NoMeasurementsError({ found, expected: "a text of one source", advice }, { path: this.path });
   }
 
   override end(): void {
@@ -284,7 +330,8 @@ class PingReader extends LineReader {
     }
     const known = sequence === undefined ? undefined : this.#run.bySequence.get(sequence);
     const isKnown = known !== undefined && known.rtt !== FAILED_RTT_MS;
-    const isBehind = sequence !== undefined && last !== undefined && last - sequence > MAX_GAP;
+    const isBehind = sequence !== undefined && last !== undefined &&
+      (last - sequence > MAX_GAP || sequence - last > MAX_GAP && Number(sent) <= MAX_GAP);
     if (isBehind || isKnown && !OTHER_REPLY.test(text)) {
       // ping was restarted.
       this.#endRun();
@@ -314,8 +361,9 @@ class PingReader extends LineReader {
   #fillGap(sequence: number | undefined, place: EchoPosition): void {
     const { lastSequence: last, lastTimeUs, numUnnumbered } = this.#run;
     this.#run.numUnnumbered = 0;
-    if (sequence === undefined || last === undefined || sequence - last > MAX_GAP) return;
+    if (sequence === undefined || last === undefined) return;
     const stepUs = (place.timeUs - lastTimeUs) / (sequence - last);
+    if (stepUs > 0) this.#run.stepUs = stepUs;
     for (let missing = last + 1 + numUnnumbered; missing < sequence; missing++) {
       const timeUs = Math.round(lastTimeUs + stepUs * (missing - last));
       this.#addLoss({ line: place.line, timeUs }, missing);
@@ -329,13 +377,19 @@ class PingReader extends LineReader {
     // Before the statistics of a run with packets, it is the time of an empty line.
     if (this.#run.numEchoes === 0) this.#beginAtTime();
     this.#beginUs = undefined;
-    const { numEchoes, numReplies, lastTimeUs } = this.#run;
+    const { numEchoes, numReplies, lastTimeUs, stepUs } = this.#run;
     const numLost = Math.max(0, numSent - numReceived);
     this.#endQuiet();
     if (numEchoes === 0 && numReceived > 0) this.#quiet = { place, numSent, numLost };
     const numMissing = Math.min(numSent - numEchoes, numLost - (numEchoes - numReplies));
-    for (let i = 0; i < numMissing && numMissing <= MAX_GAP && !this.#quiet; i++) {
-      this.#addLoss({ ...place, timeUs: Number.isNaN(place.timeUs) ? lastTimeUs : place.timeUs });
+    const times = (i: number) => {
+      if (Number.isNaN(lastTimeUs)) return place.timeUs;
+      const isTimed = place.timeUs > lastTimeUs;
+      return Math.round(lastTimeUs + (isTimed ? (place.timeUs - lastTimeUs) / numMissing : stepUs) * (i + 1));
+    };
+    if (numMissing > MAX_LOSSES && !this.#quiet) this.#takeRun(place, [FAILED_RTT_MS], numMissing);
+    for (let i = 0; i < numMissing && numMissing <= MAX_LOSSES && !this.#quiet; i++) {
+      this.#addLoss({ ...place, timeUs: times(i) });
     }
     this.#endRun();
   }
@@ -345,16 +399,18 @@ class PingReader extends LineReader {
     if (!this.#quiet) return;
     const { place, numSent, numLost } = this.#quiet;
     this.#quiet = undefined;
-    if (mean === undefined) return this.take({ skipped: "reply without an RTT" }, place.line);
-    const rttMs = readRtt(mean, 1, this.options);
-    const { source, destination } = this.#run;
-    const timeUs = this.#timeOf(this.#run, place.timeUs);
+    const rttMs = mean === undefined ? NO_RTT : readRtt(mean, 1, this.options);
+    if (typeof rttMs !== "number") this.take(rttMs, place.line);
+    else this.#takeRun(place, [rttMs], numLost);
     this.#run.numTaken += numSent - 1;
-    if (typeof rttMs !== "number") return this.take(rttMs, place.line);
-    this.take(
-      pingRow({ src: source, dst: destination, timeUs, rttsMs: [rttMs], numLost }, this.options),
-      place.line,
-    );
+  }
+
+  /** Reports one row of several packets. */
+  #takeRun({ line, timeUs }: EchoPosition, rttsMs: number[], numLost?: number, run = this.#run): void {
+    const { source: src, destination: dst } = run;
+    const found = { src, dst, timeUs: this.#timeOf(run, timeUs), rttsMs, numLost };
+    this.#times.say(NO_REPLY_WORDS, src && "the one in the heading");
+    this.take(pingRow(found, this.options), line);
   }
 
   #endRun(): void {
@@ -390,8 +446,7 @@ class PingReader extends LineReader {
   #report(): void {
     const { line, run, rtt, timeUs } = this.#pending.shift() as PingEcho;
     if (typeof rtt !== "number") return this.take(rtt, line);
-    const found = { src: run.source, dst: run.destination, timeUs: this.#timeOf(run, timeUs), rttsMs: [rtt] };
-    this.take(pingRow(found, this.options), line);
+    this.#takeRun({ line, timeUs }, [rtt], undefined, run);
   }
 
   /** The ping's own time, or as many intervals after the start as there were pings before it. */
@@ -419,6 +474,7 @@ function newRun(source: string | undefined, destination: string | undefined, num
     bySequence: new Map(),
     lastSequence: undefined,
     lastTimeUs: NaN,
+    stepUs: 1e6,
     numEchoes: 0,
     numReplies: 0,
     numUnnumbered: 0,

@@ -200,13 +200,24 @@ function offsetAt(zone: string, timeMs: number): number {
   return isReal ? Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000 : NaN;
 }
 
-/** A time's field in words, with its unit and zone, as a reading says it. @param example One of its values. */
-export function timeWords(name: string, example: unknown, unit: TimeUnit, zone?: string): string {
+/**
+ * A time's field in words, with its unit and zone, as a reading says it.
+ *
+ * @param example One of its values. @param held The zone that the text stated before.
+ */
+export function timeWords(
+  name: string,
+  example: unknown,
+  unit: TimeUnit,
+  zone?: string,
+  held?: string,
+): string {
   const text = String(example ?? "").trim();
-  if (text === "" || text.length > MAX_TIME_CHARACTERS || UNIX_TIME.test(text)) {
-    return `${name} (Unix ${unit}, UTC)`;
+  const written = text.length <= MAX_TIME_CHARACTERS && !UNIX_TIME.test(text) ? dateAtStart(text) : undefined;
+  if (!written) return `${name} (Unix ${unit}, UTC)`;
+  const stated = written.zone ?? held;
+  if (stated !== undefined && (stated in ZONES || /^[+-]/.test(stated))) {
+    return `${name} (in the zone ${stated})`;
   }
-  const stated = dateAtStart(text)?.zone;
-  if (stated !== undefined) return `${name} (its own zone, ${stated})`;
-  return `${name} (${zone === undefined ? "UTC assumed; --zone sets another" : `zone ${zone}`})`;
+  return `${name} (${zone === undefined ? "UTC assumed; --zone sets another" : `zone ${zone} (--zone)`})`;
 }

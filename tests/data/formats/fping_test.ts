@@ -133,6 +133,35 @@ Deno.test("fping: ICMP errors are not separate packets, and duplicates and stati
   assertEquals([rttsOf(statistics), othersOf(statistics)], [[0.034], []]);
 });
 
+Deno.test("fping: an ICMP error is a loss unless another line reports its packet", () => {
+  const error = (s: number, dst: string) =>
+    `[${START_S + s}.9] ICMP Host Unreachable from 192.0.2.2 for ICMP Echo sent to ${dst}\n`;
+  const reply = (s: number) => `[${START_S + s}.1] 198.51.100.7 : [${s}], 64 bytes, 5 ms (5 avg, 0% loss)\n`;
+  const dead = "198.51.100.99";
+  const seconds = [...Array(12).keys()];
+  const errors = seconds.map((s) => error(s, dead));
+  const lost = (found: ReturnType<typeof foundIn>) => rowsOf(found).filter(([, , rttMs]) => rttMs === LOST);
+  const mixed = foundIn(seconds.map((s) => reply(s) + errors[s]).join(""));
+  assertEquals(lost(mixed), seconds.map((s) => [dead, START_S + s + 0.9, LOST]));
+  assertEquals([rowsOf(mixed).length, othersOf(mixed)], [24, []]);
+  // By default fping tries four times.
+  const tries = foundIn(errors.slice(0, 4).join("") + `${dead} is unreachable\n`);
+  assertEquals(rowsOf(tries), [[dead, null, LOST]]);
+  const timeout = (n: number) => `[${START_S + n + 1}.4] ${dead} : [${n}], timed out (NaN avg, 100% loss)\n`;
+  const both = foundIn(seconds.map((s) => errors[s] + timeout(s)).join(""));
+  assertEquals([rttsOf(both), othersOf(both)], [Array(12).fill(LOST), []]);
+  // The summaries of a quiet run count all packets, whether errors reported them or not.
+  for (
+    const [text, numLost] of [["xmt/rcv/%loss = 14/0/100%", 14], ["- - - - - - - - - - - - - -", 14]] as const
+  ) {
+    const quiet = foundIn(`${errors.join("")}${dead} : ${text}\n`);
+    assertEquals(lossesOf(quiet).reduce((sum, each) => sum + each), numLost);
+    assertEquals(othersOf(quiet), []);
+  }
+  const redirect = foundIn(`ICMP Redirect Host from 192.0.2.2 for ICMP Echo sent to ${dead}\n${reply(0)}`);
+  assertEquals([rttsOf(redirect), othersOf(redirect)], [[5], []]);
+});
+
 Deno.test("fping without -c: alive and unreachable", () => {
   const found = foundIn(`198.51.100.1 is alive (27.0 ms)
 198.51.100.2 is unreachable
@@ -144,7 +173,7 @@ Deno.test("fping without -c: alive and unreachable", () => {
     ["198.51.100.2", null, LOST],
     ["198.51.100.4", null, 1.5],
   ]);
-  assertEquals(othersOf(found), [[3, "alive without an RTT"]]);
+  assertEquals(othersOf(found), [[3, "nullValue"]]);
 });
 
 Deno.test("fping: names, names with addresses, local errors and unknown lines", () => {

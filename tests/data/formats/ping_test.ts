@@ -1,5 +1,14 @@
-import { assertEquals } from "@std/assert";
-import { USUAL_READING } from "../../../lib/data/formats/format.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { shortened } from "../../../lib/base/errors.ts";
+import {
+  isHost,
+  LineReader,
+  NoMeasurementsError,
+  pingRow,
+  readRtt,
+  USUAL_READING,
+} from "../../../lib/data/formats/format.ts";
+import type { Reading } from "../../../lib/data/formats/reading.ts";
 import {
   foundIn,
   foundInChunks,
@@ -381,10 +390,10 @@ Deno.test("ping: the statistics bound the losses, and supply the mean where no l
     [heading + "\n" + statistics(5, 5) + mean, [12.543], [0], []],
     [heading + "....\n" + statistics(100, 80) + mean, [12.543], [20], []],
     [heading + statistics(3, 0) + "pipe 3\n", [LOST, LOST, LOST], [1, 1, 1], []],
-    [heading + statistics(5, 4), [], [], ["reply without an RTT"]],
+    [heading + statistics(5, 4), [], [], ["nullValue"]],
     // The beginning of the run is missing.
     [reply(98) + reply(100) + statistics(101, 99) + mean, [5, LOST, 5, LOST], [0, 1, 0, 1], []],
-    [heading + noRtt(1) + noRtt(2) + statistics(2, 2), [], [], Array(2).fill("reply without an RTT")],
+    [heading + noRtt(1) + noRtt(2) + statistics(2, 2), [], [], Array(2).fill("nullValue")],
     [
       `Ping statistics for ${HOST}:\n    Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),\n` +
       "    Minimum = 11ms, Maximum = 14ms, Average = 12ms\n",
@@ -508,4 +517,145 @@ TS: \t84093595 absolute
 \t-3
 `);
   assertEquals([rttsOf(found), othersOf(found)], [[12.3, 12.4], []]);
+});
+
+Deno.test("ping: an outage of any length is as many losses, at the times when they were sent", () => {
+  const reply = (i: number) => `[${START_S + i}.5] 64 bytes from ${HOST}: icmp_seq=${i} ttl=57 time=5 ms\n`;
+  const gap = rowsOf(foundIn(reply(1) + reply(2) + reply(2000) + reply(2001)));
+  assertEquals(gap.map(([, timeS]) => timeS), Array.from({ length: 2001 }, (_, i) => START_S + i + 1.5));
+  assertEquals(gap.filter(([, , rttMs]) => rttMs === LOST).length, 1997);
+  const end = `\n--- ${HOST} ping statistics ---\n2000 packets transmitted, 2 received, 99.9% packet loss\n`;
+  assertEquals(rowsOf(foundIn(reply(1) + reply(2) + end)).at(-1), [HOST, START_S + 2000.5, LOST]);
+  const dead = `PING ${HOST} (${HOST}) 56(84) bytes of data.\n\n--- ${HOST} ping statistics ---\n`;
+  const statistics = (count: number) => `${dead}${count} packets transmitted, 0 received, 100% packet loss\n`;
+  assertEquals(rttsOf(foundIn(statistics(2000))), Array(2000).fill(LOST));
+  assertEquals(lossesOf(foundIn(statistics(99_999))), [99_999]);
+});
+
+Deno.test("ping: a Unix time in a line wins, and the zone of a time holds for the times after it", () => {
+  const reply = (i: number) => `64 bytes from ${HOST}: icmp_seq=${i} ttl=57 time=5 ms\n`;
+  const timesOf = (text: string, zone?: string) =>
+    rowsOf(foundIn(text, { zone })).map(([, timeS]) => Number(timeS) - START_S);
+  for (
+    const local of [
+      "2026-01-01 07:00:00.25",
+      "2026-01-01 07:00:00 EST ",
+      "2026-01-01 07:00:00 IST ",
+      "01/02/2026 07:00",
+    ]
+  ) {
+    assertEquals(timesOf(`${local} [${START_S}.5] ${reply(1)}`), [0.5], local);
+  }
+  const naive = `2026-01-01 01:00:00 ${reply(1)}2026-01-01 01:00:01 ${reply(2)}`;
+  assertEquals(timesOf(naive), [3600, 3601]);
+  assertEquals(timesOf(naive, "Europe/Berlin"), [0, 1]);
+  assertEquals(timesOf(`Thu Jan  1 01:00:00 CET 2026\n${naive}`, "Asia/Kolkata"), [0, 1]);
+  assertEquals(timesOf(`2026-01-01T01:00:00+0100 ${reply(0)}${naive}`), [0, 0, 1]);
+  // A time whose zone is not known makes those after it unknown, too.
+  const heading = "Thu Jan  1 01:00:00 IST 2026\n";
+  assertEquals(othersOf(foundIn(heading + naive)), [[1, "invalidTime"], [2, "invalidTime"], [
+    3,
+    "invalidTime",
+  ]]);
+  assertEquals(timesOf(heading + naive, "+01:00"), [0, 1]);
+});
+
+Deno.test("ping and fping: the reading is said once, before the first row, and again for other times", () => {
+  const said: string[] = [];
+  const onReading = ({ format, time, source }: Reading) => said.push(`${format}, ${time}, ${source}`);
+  const reply = (i: number) => `64 bytes from ${HOST}: icmp_seq=${i} ttl=57 time=5 ms\n`;
+  const naive = `2026-01-01 01:00:00 ${reply(1)}2026-01-01 01:00:01 ${reply(2)}`;
+  foundIn(naive, { onReading });
+  foundIn(naive, { onReading, zone: "Europe/Berlin" });
+  foundIn(`${naive}2026-01-01T01:00:02Z ${reply(3)}`, { onReading });
+  foundIn(reply(1), { onReading, startS: START_S });
+  foundIn(`[${START_S}.5] ${reply(1)}`, { onReading });
+  foundIn(`PING ${HOST} (${HOST}) from 192.0.2.5 eth0: 56(84) bytes of data.\n${reply(1)}`, { onReading });
+  foundIn(`[${START_S}.5] ${HOST} : [0], 64 bytes, 27.0 ms (27.0 avg, 0% loss)\n`, { onReading });
+  const own = `${SOURCE} (--src)`;
+  assertEquals(said, [
+    `ping, the time before a line (UTC assumed; --zone sets another), ${own}`,
+    `ping, the time before a line (zone Europe/Berlin (--zone)), ${own}`,
+    `ping, the time before a line (UTC assumed; --zone sets another), ${own}`,
+    `ping, the time before a line (in the zone Z), ${own}`,
+    `ping, the order of the lines (--start, --interval), ${own}`,
+    `ping, the time before a line (Unix seconds, UTC), ${own}`,
+    "ping, none, the one in the heading",
+    `fping, the time before a line (Unix seconds, UTC), ${own}`,
+  ]);
+});
+
+Deno.test("ping: a text that names several sources is refused", () => {
+  const reply = (i: number) => `64 bytes from ${HOST}: icmp_seq=${i} ttl=57 time=5 ms\n`;
+  for (
+    const text of [
+      `web1: ${reply(1)}web2: ${reply(1)}`,
+      `2026-01-01T00:00:00Z web1 ping[1]: ${reply(1)}2026-01-01T00:00:00Z web2 ping[2]: ${reply(1)}`,
+      `web1  | ${reply(1)}web2  | ${reply(1)}`,
+      `${reply(1)}> Tokyo, JP, AS, Example (AS64501)\n${reply(1)}`,
+    ]
+  ) assertThrows(() => foundIn(text), NoMeasurementsError, "expected a text of one source", text);
+  const cli = `> Berlin, DE, EU, Example (AS64500)\nPING ${HOST} (${HOST}) 56(84) bytes of data.\n${
+    reply(1)
+  }`;
+  assertThrows(() => foundIn(cli), NoMeasurementsError, "--json");
+  assertThrows(() => foundIn(cli, { format: "ping" }), NoMeasurementsError, "--json");
+  const report = "\nRIPE Atlas Report for Measurement #1\n====\n48 bytes from probe #1  203.0.113.1    to " +
+    `web.example (${HOST}): ttl=50 times:35.206,   34.552,   35.075,\n`;
+  assertThrows(() => foundIn(report), NoMeasurementsError, "--renderer raw");
+  assertEquals(rttsOf(foundIn(`web1: ${reply(1)}web1: ${reply(2)}`)), [5, 5]);
+});
+
+Deno.test("a constant source or destination is the one of the row's IP version", () => {
+  const src = ["192.0.2.1", "2001:db8::1"];
+  const found = foundIn(
+    `64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=5 ms\n64 bytes from 2001:db8::7: icmp_seq=1 ttl=57 time=6 ms\n`,
+    { src },
+  );
+  assertEquals(found.map(({ finding }) => "srcAddr" in finding && finding.srcAddr), src);
+  for (const [from, to] of [["192.0.2.1", HOST], ["2001:db8::1", "2001:db8::7"]]) {
+    const ping = { src: from, dst: undefined, timeUs: 0, rttsMs: [1] };
+    const row = pingRow(ping, { ...USUAL_READING, dst: [HOST, "2001:db8::7"] });
+    assertEquals("dstAddr" in row && [row.srcAddr, row.dstAddr], [from, to]);
+  }
+});
+
+Deno.test("lines that arrive in pieces are joined once, and hosts are unwrapped a few times", () => {
+  class Lines extends LineReader {
+    readonly texts: string[] = [];
+    read(text: string): void {
+      this.texts.push(text);
+    }
+  }
+  const rejected: number[] = [];
+  const reader = new Lines(USUAL_READING, (_, line) => rejected.push(line));
+  // Each join of what has arrived so far would copy 20 GB here.
+  for (const piece of ["a\n\n", ...Array(200_000).fill(":"), "\nb", "c\n", "d", undefined]) {
+    reader.push(piece);
+  }
+  assertEquals([reader.texts, rejected], [["a", "", "bc", "d"], [3]]);
+  const hosts = ["x:" + "%a".repeat(32_000), ":".repeat(200_000), "/".repeat(200_000), "a(".repeat(100_000)];
+  assertEquals(hosts.map((host) => isHost(host, USUAL_READING)), hosts.map(() => false));
+  const wrapped = [
+    "https://192.0.2.1:443/x",
+    "fe80::1%eth0",
+    "web (192.0.2.1)",
+    "[2001:db8::1]:80",
+    "192.0.2.1/32",
+  ];
+  assertEquals(wrapped.map((host) => isHost(host, USUAL_READING)), wrapped.map(() => true));
+  assertEquals(["192.0.2.0/24", "2001:db8::/64"].map((host) => isHost(host, USUAL_READING)), [false, false]);
+});
+
+Deno.test("readRtt() takes decimal numbers only", () => {
+  for (const text of ["0x1F", "0b1", "1e400", "-1e400", "1".repeat(65), "1e", "1.2.3"]) {
+    assertEquals(
+      readRtt(text, 1, USUAL_READING),
+      { reason: "invalidRtt", found: `rtt ${shortened(text)}` },
+      text,
+    );
+  }
+  assertEquals(["1.5", "1,5", " 1e1 ", ".5", "1.234,5"].map((text) => readRtt(text, 1, USUAL_READING)), [
+    ...[1.5, 1.5, 10, 0.5, 1234.5],
+  ]);
 });
