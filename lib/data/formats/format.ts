@@ -164,7 +164,7 @@ export abstract class LineReader implements TextReader {
   #length = 0;
   #line = 0;
 
-  constructor(readonly options: ReadingOptions, readonly take: TakeFinding) {}
+  constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {}
 
   /** Reads a line, without its newline and surrounding blanks. @param line Its number, from 1. */
   abstract read(text: string, line: number): void;
@@ -193,8 +193,11 @@ export abstract class LineReader implements TextReader {
     [this.#pieces, this.#length] = [[], 0];
     this.#line++;
     if (!isLong) return this.read(text.trim(), this.#line);
-    const found = `a line of more than ${MAX_LINE_CHARACTERS} characters: ${shortened(text)}`;
-    this.take({ reason: "unknownLine", found }, this.#line);
+    this.reject(`a line of more than ${MAX_LINE_CHARACTERS} characters: ${shortened(text)}`, this.#line);
+  }
+
+  reject(found: string, line: number): void {
+    this.take({ reason: "unknownLine", found }, line);
   }
 }
 

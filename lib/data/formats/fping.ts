@@ -53,7 +53,6 @@ const LOCAL_ERROR =
 const ICMP_ERROR = /^ICMP (?!Redirect|Source Quench).* for ICMP Echo sent to (\S+(?: \(\S+\))?)$/;
 /** By default fping tries a target four times, and its errors are one loss. */
 const MAX_ERRORS = 4;
-const NO_REPLY_WORDS = "timed out, unreachable or -";
 /** Duplicates, statistics of all targets, and ICMP errors that are no losses. */
 const OTHER =
   /^ICMP (?:Redirect|Source Quench)| : duplicate for \[|^\^C|^[^=]*[$#>%] ?fping |^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
@@ -71,7 +70,7 @@ export const fping: Format = {
           [PACKET, SUMMARY, ALIVE, ICMP_ERROR, JSON_LINE].some((pattern) => pattern.test(text));
       }),
     isJsonHead: (head) => JSON_LINE.test(head),
-    open: (options, take) => new FpingReader(options, take),
+    open: (options, take, path) => new FpingReader(options, take, path),
   },
 };
 
@@ -119,7 +118,7 @@ class FpingReader extends LineReader {
       const time = { line, timeUs: Number.isNaN(timeUs) ? this.#intervalTimeUs ?? NaN : timeUs };
       this.#summary(time, target, isInterval, Number(numSent), Number(numReceived), meanRtt);
     } else if ((found = ALIVE.exec(text))) this.#alive(place, found[1], found[2] === "alive", found[3] ?? "");
-    else this.take({ reason: "unknownLine", found: `unknown line: ${shortened(text)}` }, line);
+    else this.reject(`unknown line: ${shortened(text)}`, line);
   }
 
   override end(): void {
@@ -265,7 +264,7 @@ class FpingReader extends LineReader {
     }
     const [, address = name] = / \((\S+)\)$/.exec(name) ?? [];
     const time = Number.isNaN(timeUs) ? intervalTimeUs(this.options, round) : timeUs;
-    this.#times.say(NO_REPLY_WORDS);
+    this.#times.say("timed out, unreachable or -");
     this.take(pingRow({ dst: address, timeUs: time, rttsMs, numLost }, this.options), line);
   }
 }

@@ -18,10 +18,8 @@ import {
   missingEnd,
   NoMeasurementsError,
   pingRow,
-  type ReadingOptions,
   readRtt,
   type Rejection,
-  type TakeFinding,
 } from "./format.ts";
 
 /** The time of day from macOS's `--apple-time` or a logger. Its date is unknown. */
@@ -32,8 +30,7 @@ const LOGGER = /^\S+ ping6?\[\d+\]: /;
  * `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`, `tiempo<1m`, `time=980.5µs` of Go, but not
  * `1 ms  <1 ms` of traceroute.
  */
-const RTT =
-  /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(ms|мс(?:ек)?|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
+const RTT = /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(ms|мс|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
 /** `rtt min/avg/max/mdev = 12.1/12.5/13.0/0.3 ms`. */
 const MEAN_RTT = /min\/avg\/max(?:\/[\w-]+)? = [\d.,]+\/([\d.,]+)\//;
 /** First lines of other tools, which measure or print something else, and what to call them. */
@@ -60,22 +57,18 @@ const HEADING = /^(?:H?PING6?\b|Pinging )/;
 /** `4 packets transmitted, 3 received, …`; `Sent = 4, Received = 3, Lost = 1`. */
 const STATISTICS =
   /^(\d+) \p{L}+ \p{L}+, (\d+) (?:.*%|\p{L}+$|packets received)|(?<![\p{L}\ufffd])[\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = \d+/u;
-/** Non-ASCII letters may be in a Windows code page. */
+/** In English and German, whose letters may be in a Windows code page. Other words are unknown lines. */
 const LOSS =
-  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera|richiesta scaduta|esgotado o tempo|превышен интервал|要求がタイムアウト|请求超时)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered|icmp_seq=\d+ timeout/i;
+  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered|icmp_seq=\d+ timeout/i;
 /** `From 192.0.2.1 icmp_seq=2 Time to live exceeded`, `no answer yet for icmp_seq=3`, in any language. */
 const ICMP_ERROR = /^\p{L}[^=]* icmp_seq=\d+\b(?! ttl=)/u;
-/** An ICMP error in the words of Windows. */
-const WINDOWS_ERROR =
-  /^(?:reply from|antwort von|r.{1,2}ponse de|respuesta desde|risposta da|resposta de) \S+ ?: [^=]*$/i;
 /** An ICMP error of macOS and the BSDs, which has no sequence number. */
 const BSD_ERROR = /^\d+ bytes from \S+(?: \(\S+\))?: (?!Redirect)[A-Z]/i;
 /** Reported if the host could not send a packet, which says nothing about the path. */
 const LOCAL_ERROR =
-  /^ping6?: (?:send(?:to|msg)|local error)|transmit failed|fehler bei der .{1,2}bertragung|^(?:general failure|allgemeiner fehler|.{1,2}chec g.{1,2}n.{1,2}ral|error general|errore generale|falha geral)|^ping6?: .*(?:not permitted|no buffer space)/i;
+  /^ping6?: (?:send(?:to|msg)|local error|.*not permitted|.*no buffer space)|transmit failed|^general failure|^allgemeiner fehler/i;
 /** Reported if the host did not begin: no route, or no address for the name. */
-const NOT_BEGUN =
-  /^(?:ping6?: |connect: network)|could not find host|konnte host \S+ nicht|trouver l.{1,3}h.{1,2}te|no pudo encontrar el host/i;
+const NOT_BEGUN = /^(?:ping6?: |connect: network)|could not find host|konnte host \S+ nicht/i;
 /**
  * Lines that are not pings: headings, statistics (whose second line begins with a bracket), dots of `-f`,
  * routes of `-R`, packets in ICMP errors of the BSDs, shell prompts.
@@ -85,7 +78,6 @@ const OTHER =
 /** A place, or a host with its tool or a bar, that measured what follows: `> Berlin, DE`, `web1: `, `web1 | `. */
 const OTHER_SOURCE =
   /^> ([^,]+, .*)|^([\w.-]*[a-z][\w.-]*)(?: ping6?(?:\[\d+\])?)?(?:: | +\| )(?=\d+ \p{L}+ \p{L}+ )/iu;
-const NO_REPLY_WORDS = "an error, a timeout, a gap in the numbers or a loss in the statistics";
 /** Longer lines are not of ping. */
 const MAX_PING_CHARACTERS = 1000;
 /** A packet that is this far behind means that the counter was reset. */
@@ -165,16 +157,12 @@ class PingReader extends LineReader {
   /** Statistics of a run without lines for its packets (`ping -q`), until the line with its mean RTT. */
   #quiet: { place: EchoPosition; numSent: number; numLost: number } | undefined;
 
-  constructor(options: ReadingOptions, take: TakeFinding, readonly path: string) {
-    super(options, take);
-  }
-
   read(whole: string, line: number): void {
-    if (whole.length > MAX_PING_CHARACTERS) return this.#unknown(whole, line);
+    if (whole.length > MAX_PING_CHARACTERS) return this.reject(`unknown line: ${shortened(whole)}`, line);
     const { timeUs, text: timeless, fault } = this.#times.read(whole);
     const clockless = timeless.replace(TIME_OF_DAY, "");
     this.#checkSource(clockless, line);
-    const text = clockless.replace(LOGGER, "").replace(TIME_OF_DAY, "").replace(/[，、]/g, ", ");
+    const text = clockless.replace(LOGGER, "").replace(TIME_OF_DAY, "");
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
     const wrongTime = this.options.startS === undefined || timeless === "" ? fault : undefined;
@@ -213,14 +201,10 @@ class PingReader extends LineReader {
     } else if (BSD_ERROR.test(text)) {
       this.#echo(text, place, FAILED_RTT_MS);
       this.#run.numUnnumbered++;
-    } else if ([LOSS, WINDOWS_ERROR, ICMP_ERROR].some((each) => each.test(text))) {
+    } else if ([LOSS, ICMP_ERROR].some((each) => each.test(text))) {
       if (text.startsWith("echo reply from ")) this.#findRun(text); // oping
       this.#echo(text, place, FAILED_RTT_MS);
-    } else this.#unknown(whole, line);
-  }
-
-  #unknown(whole: string, line: number): void {
-    this.take({ reason: "unknownLine", found: `unknown line: ${shortened(whole)}` }, line);
+    } else this.reject(`unknown line: ${shortened(whole)}`, line);
   }
 
   /** @throws {NoMeasurementsError} If lines name other sources, which one source would mix. */
@@ -382,14 +366,14 @@ class PingReader extends LineReader {
     this.#endQuiet();
     if (numEchoes === 0 && numReceived > 0) this.#quiet = { place, numSent, numLost };
     const numMissing = Math.min(numSent - numEchoes, numLost - (numEchoes - numReplies));
-    const times = (i: number) => {
-      if (Number.isNaN(lastTimeUs)) return place.timeUs;
-      const isTimed = place.timeUs > lastTimeUs;
-      return Math.round(lastTimeUs + (isTimed ? (place.timeUs - lastTimeUs) / numMissing : stepUs) * (i + 1));
-    };
+    // The missing packets were sent after the last one.
+    const step = place.timeUs > lastTimeUs ? (place.timeUs - lastTimeUs) / numMissing : stepUs;
     if (numMissing > MAX_LOSSES && !this.#quiet) this.#takeRun(place, [FAILED_RTT_MS], numMissing);
-    for (let i = 0; i < numMissing && numMissing <= MAX_LOSSES && !this.#quiet; i++) {
-      this.#addLoss({ ...place, timeUs: times(i) });
+    else if (!this.#quiet) {
+      for (let i = 1; i <= numMissing; i++) {
+        const timeUs = Number.isNaN(lastTimeUs) ? place.timeUs : Math.round(lastTimeUs + i * step);
+        this.#addLoss({ ...place, timeUs });
+      }
     }
     this.#endRun();
   }
@@ -409,7 +393,10 @@ class PingReader extends LineReader {
   #takeRun({ line, timeUs }: EchoPosition, rttsMs: number[], numLost?: number, run = this.#run): void {
     const { source: src, destination: dst } = run;
     const found = { src, dst, timeUs: this.#timeOf(run, timeUs), rttsMs, numLost };
-    this.#times.say(NO_REPLY_WORDS, src && "the one in the heading");
+    this.#times.say(
+      "an error, a timeout, a gap in the numbers or a loss in the statistics",
+      src && "the one in the heading",
+    );
     this.take(pingRow(found, this.options), line);
   }
 
