@@ -82,8 +82,9 @@ const OTHER_SOURCE =
 const MAX_PING_CHARACTERS = 1000;
 /** A packet that is this far behind means that the counter was reset. */
 const MAX_GAP = 1000;
-/** More losses in the statistics are one row. */
-const MAX_LOSSES = 1 << 15;
+/** How many losses lines may imply beyond {@link MAX_GAP} each, at first and for every line: it bounds the work. */
+const MAX_IMPLIED = 1 << 16;
+const IMPLIED_PER_LINE = 16;
 /** A reply that is at most this many packets late replaces its `no answer yet`. */
 const MAX_LATE = 10;
 /** Sequence numbers have 16 bits. */
@@ -145,6 +146,7 @@ class PingReader extends LineReader {
   readonly #times = new LineTimes("ping", this.options);
   /** The source that lines name before their replies. */
   #named: string | undefined;
+  #numSpare = MAX_IMPLIED;
   #run: Run = newRun(undefined, undefined, 0);
   /** Runs by destination address; the last one was read most recently. */
   readonly #runs = new Map<string, Run>();
@@ -158,6 +160,7 @@ class PingReader extends LineReader {
   #quiet: { place: EchoPosition; numSent: number; numLost: number } | undefined;
 
   read(whole: string, line: number): void {
+    this.#numSpare = Math.min(this.#numSpare + IMPLIED_PER_LINE, MAX_IMPLIED);
     if (whole.length > MAX_PING_CHARACTERS) return this.reject(`unknown line: ${shortened(whole)}`, line);
     const { timeUs, text: timeless, fault } = this.#times.read(whole);
     const clockless = timeless.replace(TIME_OF_DAY, "");
@@ -348,10 +351,10 @@ class PingReader extends LineReader {
     if (sequence === undefined || last === undefined) return;
     const stepUs = (place.timeUs - lastTimeUs) / (sequence - last);
     if (stepUs > 0) this.#run.stepUs = stepUs;
-    for (let missing = last + 1 + numUnnumbered; missing < sequence; missing++) {
-      const timeUs = Math.round(lastTimeUs + stepUs * (missing - last));
-      this.#addLoss({ line: place.line, timeUs }, missing);
-    }
+    const timeOf = (missing: number) => Math.round(lastTimeUs + stepUs * (missing - last));
+    const first = last + 1 + numUnnumbered;
+    const numRows = this.#numRowsOf({ line: place.line, timeUs: timeOf(first) }, sequence - first);
+    for (let i = first; i < first + numRows; i++) this.#addLoss({ line: place.line, timeUs: timeOf(i) }, i);
   }
 
   /** Adds losses at an unknown time, which the statistics count and no line reported. */
@@ -368,13 +371,9 @@ class PingReader extends LineReader {
     const numMissing = Math.min(numSent - numEchoes, numLost - (numEchoes - numReplies));
     // The missing packets were sent after the last one.
     const step = place.timeUs > lastTimeUs ? (place.timeUs - lastTimeUs) / numMissing : stepUs;
-    if (numMissing > MAX_LOSSES && !this.#quiet) this.#takeRun(place, [FAILED_RTT_MS], numMissing);
-    else if (!this.#quiet) {
-      for (let i = 1; i <= numMissing; i++) {
-        const timeUs = Number.isNaN(lastTimeUs) ? place.timeUs : Math.round(lastTimeUs + i * step);
-        this.#addLoss({ ...place, timeUs });
-      }
-    }
+    const timeOf = (i: number) => Number.isNaN(lastTimeUs) ? place.timeUs : Math.round(lastTimeUs + i * step);
+    const numRows = this.#quiet ? 0 : this.#numRowsOf({ ...place, timeUs: timeOf(1) }, numMissing);
+    for (let i = 1; i <= numRows; i++) this.#addLoss({ ...place, timeUs: timeOf(i) });
     this.#endRun();
   }
 
@@ -398,6 +397,19 @@ class PingReader extends LineReader {
       src && "the one in the heading",
     );
     this.take(pingRow(found, this.options), line);
+  }
+
+  /** The number of losses to report each for itself: all, or none if they are so many that they are one row. */
+  #numRowsOf(place: EchoPosition, numLost: number): number {
+    if (numLost <= MAX_GAP) return numLost;
+    if (numLost <= this.#numSpare) {
+      this.#numSpare -= numLost;
+      return numLost;
+    }
+    this.#flush();
+    this.#takeRun(place, [FAILED_RTT_MS], numLost);
+    this.#run.numTaken += numLost - 1;
+    return 0;
   }
 
   #endRun(): void {

@@ -520,6 +520,14 @@ Deno.test("ping: an outage of any length is as many losses, at the times when th
   const statistics = (count: number) => `${dead}${count} packets transmitted, 0 received, 100% packet loss\n`;
   assertEquals(rttsOf(foundIn(statistics(2000))), Array(2000).fill(LOST));
   assertEquals(lossesOf(foundIn(statistics(99_999))), [99_999]);
+  // However many losses lines imply, the number of rows grows with the lines, not with the numbers.
+  const many = Array.from({ length: 200 }, (_, i) => reply(i % 2 === 0 ? 1 : 30_000)).join("");
+  const losses = lossesOf(foundIn(many));
+  assertEquals(losses.length < 2 ** 17, true);
+  assertEquals(losses.reduce((sum, each) => sum + each), 100 * 29_998);
+  const quiet =
+    `${dead}5000 packets transmitted, 3000 received, 40% packet loss\nrtt min/avg/max/mdev = 1/2/3/1 ms\n`;
+  assertEquals([rttsOf(foundIn(quiet)), lossesOf(foundIn(quiet))], [[2], [2000]]);
 });
 
 Deno.test("ping: a Unix time in a line wins, and the zone of a time holds for the times after it", () => {
