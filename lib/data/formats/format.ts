@@ -390,12 +390,11 @@ function wrongTime(shown: string, { found, needsZone, ...fault }: TimeFault): Re
   return { reason: "invalidTime", found: what, ...fault, ...advice };
 }
 
-/** What to do if a text contains no times; undefined if it was done. @param format As in `--format`. */
-export function giveTime({ startS }: ReadingOptions, format?: string): string | undefined {
-  if (startS !== undefined) return undefined;
-  const give = "--start TIME and --interval SECONDS";
-  const isText = format === "ping" || format === "fping";
-  return isText ? `give ${give}` : `give its column with --columns time=NAME, or ${give}`;
+/** What to do if a text contains no times; undefined if it was done. */
+export function giveTime({ startS }: ReadingOptions): string | undefined {
+  const advice =
+    "give --start TIME and --interval SECONDS, or the column of a table with --columns time=NAME";
+  return startS === undefined ? advice : undefined;
 }
 
 /** Time of packet n (from 0) in a text without times: microseconds since 1970, or NaN. */

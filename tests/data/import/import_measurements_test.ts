@@ -316,7 +316,10 @@ Deno.test("importMeasurements() lists the rejected rows of a table by number and
     const { rows, rejected } = await importInto(folder, [`${folder}/in.csv`], { maxRejectRatio: 1 });
     assertEquals([rows, rejected], [2, { nullValue: 2, timeInFuture: 1 }]);
     assertEquals(rejectsIn(folder).map(({ row, detail }) => [row, detail]), [
-      [1, "line 3: time; give its column with --columns time=NAME, or --start TIME and --interval SECONDS"],
+      [
+        1,
+        "line 3: time; give --start TIME and --interval SECONDS, or the column of a table with --columns time=NAME",
+      ],
       [2, "line 4: dst; give it with --dst ADDRESS"],
       [3, "line 5: 2096-10-02T07:06:40.000Z"],
     ]);
