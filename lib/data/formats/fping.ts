@@ -169,13 +169,8 @@ class FpingReader extends LineReader {
   }
 
   #of(name: string): Target {
-    return getOrMake(this.#targets, name, () => ({
-      firstRound: 0,
-      nextRound: 0,
-      reportedBy: undefined,
-      errors: [],
-      numErrors: 0,
-    }));
+    const counts = { firstRound: 0, nextRound: 0, numErrors: 0 };
+    return getOrMake(this.#targets, name, () => ({ ...counts, reportedBy: undefined, errors: [] }));
   }
 
   #packet(place: Place, name: string, sequence: number, rtt: unknown): void {
@@ -189,8 +184,7 @@ class FpingReader extends LineReader {
   /** Handles `is alive` or `is unreachable`: the only packet of a run that stops at the first reply. */
   #alive(place: Place, name: string, isAlive: boolean, rtt: string): void {
     const target = this.#of(name);
-    const isReported = this.#endErrors(target, 1) > 0 && !isAlive;
-    if (isReported) return;
+    if (this.#endErrors(target) > 0 && !isAlive) return;
     if (isAlive && rtt === "") {
       const advice = "run fping with -e, which shows it";
       return this.take({ reason: "nullValue", found: "alive without an RTT", advice }, place.line);
@@ -204,7 +198,7 @@ class FpingReader extends LineReader {
     const target = this.#of(name);
     if (this.#endRun(target, false)) return;
     const beginUs = this.#intervalTimeUs ?? NaN;
-    let numReported = this.#endErrors(target, Infinity);
+    let numReported = this.#endErrors(target);
     const rtts = values.filter((rtt) => rtt !== null && rtt !== "-" || numReported-- <= 0);
     if (rtts.length === 0) return;
     if (!Number.isNaN(place.timeUs)) this.#report(place, name, 0, rtts);
@@ -227,7 +221,7 @@ class FpingReader extends LineReader {
     const target = this.#of(name);
     if (this.#endRun(target, isInterval)) return;
     if (numSent === 0) return this.take({ skipped: "nothing sent" }, place.line);
-    const numReported = this.#endErrors(target, Infinity);
+    const numReported = this.#endErrors(target);
     const numLost = Math.max(0, numSent - numReceived - numReported);
     if (numReceived === 0 && numReported > 0 && numLost === 0) return;
     this.#report(place, name, target.nextRound++, [numReceived === 0 ? null : meanRtt], numLost);
@@ -235,10 +229,10 @@ class FpingReader extends LineReader {
   }
 
   /** Ends the ICMP errors of a run that another line reports. @returns How many of them are rows already. */
-  #endErrors(target: Target, most: number): number {
+  #endErrors(target: Target): number {
     const { numErrors } = target;
     [target.errors, target.numErrors] = [[], 0];
-    return Math.min(numErrors, most);
+    return numErrors;
   }
 
   /** Ends the run that a summary counts. @returns Whether its packets have already been reported. */

@@ -401,9 +401,8 @@ class PingReader extends LineReader {
 
   /** The number of losses to report each for itself: all, or none if they are so many that they are one row. */
   #numRowsOf(place: EchoPosition, numLost: number): number {
-    if (numLost <= MAX_GAP) return numLost;
-    if (numLost <= this.#numSpare) {
-      this.#numSpare -= numLost;
+    if (numLost <= Math.max(MAX_GAP, this.#numSpare)) {
+      if (numLost > MAX_GAP) this.#numSpare -= numLost;
       return numLost;
     }
     this.#flush();
