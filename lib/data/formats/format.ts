@@ -427,7 +427,9 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
   if (!src.bytes) return wrongEnd("src", src);
   if (!dst.bytes) return wrongEnd("dst", dst);
   if (src.bytes.length !== dst.bytes.length) {
-    return { reason: "versionMismatch", found: `${src.text} and ${dst.text}` };
+    const end = ping.dst ? ping.src ? undefined : "src" : "dst";
+    const advice = end && `give --${end} one address of each IP version, separated by a comma`;
+    return { reason: "versionMismatch", found: `${src.text} and ${dst.text}`, advice };
   }
   const { timeUs, msmId = NaN, prbId = NaN, sizeBytes = NaN } = ping;
   return {

@@ -616,6 +616,10 @@ Deno.test("a constant source or destination is the one of the row's IP version",
     const row = pingRow(ping, { ...USUAL_READING, dst: [HOST, "2001:db8::7"] });
     assertEquals("dstAddr" in row && [row.srcAddr, row.dstAddr], [from, to]);
   }
+  const one = foundIn("64 bytes from 2001:db8::7: icmp_seq=1 ttl=57 time=6 ms\n", { src: ["192.0.2.1"] });
+  assertEquals(one.map(({ finding }) => "advice" in finding && finding.advice), [
+    "give --src one address of each IP version, separated by a comma",
+  ]);
 });
 
 Deno.test("lines that arrive in pieces are joined once, and hosts are unwrapped a few times", () => {
