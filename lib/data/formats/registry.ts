@@ -78,7 +78,12 @@ export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObje
 /** The format of a JSON result; undefined if the object is not a result. */
 export function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | undefined {
   if (Array.isArray(object)) return undefined;
-  const { format } = options;
+  const { format, columns } = options;
+  // Named fields are read wherever they are, whatever else the object looks like.
+  const named = columns && (format ?? table.name) === table.name
+    ? JSON_FORMATS.find(({ name }) => name === table.name)
+    : undefined;
+  if (named?.isResult(object, options)) return named;
   for (const each of JSON_FORMATS) {
     if ((format === undefined || format === each.name) && each.isResult(object, options)) return each;
   }

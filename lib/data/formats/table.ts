@@ -9,9 +9,13 @@
  *
  * @module
  */
-import { type Fault, shortened, UsageError } from "../../base/errors.ts";
+import { type Fault, FormatError, shortened, UsageError } from "../../base/errors.ts";
+import { FAILED_RTT_MS } from "./batch.ts";
 import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "./csv.ts";
-import type { TimeUnit } from "./time_text.ts";
+import { lossIn, type Signal, signalOf } from "./losses.ts";
+import { MomentCheck } from "./moments.ts";
+import type { Reading } from "./reading.ts";
+import { isZone, type TimeUnit } from "./time_text.ts";
 import {
   addressIn,
   decimal,
@@ -20,7 +24,6 @@ import {
   intervalTimeUs,
   isHost,
   type JsonObject,
-  NO_REPLY_SENTENCE,
   NoMeasurementsError,
   objectOf,
   pingRow,
@@ -61,20 +64,10 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
   hour: ["hour", "hr"],
   zone: ["tz", "timezone", "time_zone", "utc_offset"],
   rtt: ["rtt", "rtt_ms", "rtt_avg"],
-  status: ["status", "statuscode", "success", "alive", "reachable"],
-  sent: ["sent", "packets_sent", "packets_transmitted"],
   metric: ["_field", "metric"],
   hop: ["hop", "hop_number", "hop_num", "hop_no", "hop_index", "hop_ip", "hop_addr", "hop_address"],
   hopHost: ["hop_ip", "hop_addr", "hop_address", "ip", "addr", "address", "hop"],
 };
-/**
- * Statuses that mean no reply, whatever the RTT beside them: `TimedOut` and `TtlExpired` of PowerShell (as
- * numbers 11010 and 11013), `alive` of node-ping.
- */
-const LOST_STATUS = /^(?:lost|loss|down|offline|dead|fail(?:ed|ure)?|false|110(?:0[2-5]|1[03]))$/;
-/** Statuses that say nothing about the path. */
-const NO_STATUS =
-  /noresources|badoption|hardwareerror|general.?failure|dns|(?:not|un).{0,9}resol|resolution|unknown host|^11050$/i;
 /** Metrics of a ping other than its mean RTT, in long tables such as those of InfluxDB and Telegraf. */
 const OTHER_METRIC =
   /(?:^|[_. ])(?:loss|lost|packet|error|recv|received|std|mdev|jitter|percent|quantile|(?:counts?|code|ttl|hops?|size|sent|dev(?:iation)?|min(?:imum)?|max(?:imum)?)(?![a-z]))/;
@@ -86,17 +79,13 @@ const SEPARATORS: readonly CsvSeparator[] = [";", "\t", ",", "|"];
 const BLANK_HEADER = /^(?: *(?:"[^"]*"|[A-Za-z_]\w*)(?= |$)){2,} *\r?$/;
 /** How much of a text is searched for a header before other formats are tried. */
 const MAX_HEADER_CHARACTERS = 1 << 13;
-/** Numbers whose comma or point may separate decimals or thousands. */
-const UNCLEAR_COMMA = /^\d{1,3},\d{3}$/;
-const UNCLEAR_POINT = /^\d{1,3}\.\d{3}$/;
-const DECIMAL_COMMA = /^\d+,\d+$/;
+/** A number whose comma may separate decimals or thousands. */
+const UNCLEAR_COMMA = /^\d{1,3}(?:,\d{3})+$/;
 /** Records that are not rows: comments, separators, rules of database shells and Markdown, row counts. */
 const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
 /** The beginning of most column names, but of few times. */
 const HEADER_CELL = /^["\p{L}_]/u;
 const DAY = /^\d{4}-\d\d-\d\d$/;
-/** The zone may be in a separate column. */
-const CLOCK_WITHOUT_ZONE = /:\d\d(?:[.,]\d+)?$(?<![+-]\d\d:\d\d)/;
 /** UTC as written by pytz, PostgreSQL, JavaScript and others, and as an offset. */
 const UTC = /^(?:(?:etc\/)?(?:utc|gmt)|(?:utc|gmt)?[+-]?00?(?::?00|\.0)?)$/i;
 /** A time of day in a separate column, next to the date. */
@@ -152,16 +141,38 @@ interface Layout {
   /** The RTT fields; in a wide table, each with its destination. */
   readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
   readonly rttUnitMs: number;
-  /** Whether there was a reply, how many packets were sent, and what the value is; -1 if unknown. */
-  readonly status: number;
-  readonly sent: number;
+  /** Fields that may tell a loss. */
+  readonly signals: readonly Signal[];
+  /** What the value is, in long tables; -1 if absent. */
   readonly metric: number;
   /** A hop of a route, and the host that replied there; -1 if rows are pings. */
   readonly hop: number;
   readonly hopHost: number;
   /** `at` is the index in {@link INTEGER_KEYS}. */
   readonly integers: readonly { readonly at: number; readonly field: number }[];
+  readonly reading: Reading;
 }
+
+/** What is known of the records before: one per text, or per options for JSON, whose files have no end here. */
+class TableState {
+  readonly moments: MomentCheck = new MomentCheck();
+  /** Layouts of JSON objects by their names. */
+  readonly layouts: Map<string, ReturnType<typeof layoutOf>> = new Map();
+  /** Rows so far, which determine the time if there is no time column. */
+  numRows = 0;
+  /** Whether a record had an RTT, so that one without it is a loss. */
+  hadRtt = false;
+  /** The decimal mark of the RTTs, once a number has shown it. */
+  mark: string | undefined;
+  /** Whether semicolons separate fields, so that a comma is a decimal one. */
+  hasSemicolons = false;
+  /** The series of a long table that tells losses, and the last moments that were lost. */
+  lossMetric: string | undefined;
+  readonly lost: Set<string> = new Set();
+}
+
+/** How many lost moments of a long table are kept, so that two of its series do not tell one loss twice. */
+const MAX_LOST_MOMENTS = 1 << 14;
 
 /** Whether fields of this name are read without `--columns`. */
 export function isUsualName(name: string): boolean {
@@ -169,13 +180,24 @@ export function isUsualName(name: string): boolean {
   return KEYS.includes(usual) || Object.values(USUAL_NAMES).some((names) => names.includes(usual));
 }
 
-/** The layout of records, or what is wrong with their names. */
-export function layoutOf(names: readonly string[], options: ReadingOptions): Layout | { fault: Fault } {
+/**
+ * The layout of records, or what is wrong with their names.
+ *
+ * @param how `hasHeader`: whether the names are those of a header. `mayLackRtt`: whether records without an
+ *   RTT are losses.
+ */
+export function layoutOf(
+  names: readonly string[],
+  options: ReadingOptions,
+  { hasHeader = true, mayLackRtt = false } = {},
+): Layout | { fault: Fault } {
   const { columns = new Map<string, string>() } = options;
   const lower = names.map(usualName);
+  const areNumbers = isByNumber(options);
   let fault: Fault | undefined;
   const find = (key: string): number => {
     let asked = columns.get(key);
+    if (asked === undefined && !hasHeader) return -1;
     if (asked === undefined) {
       const usual = USUAL_NAMES[key] ?? [key];
       const field = usual.map((name) => lower.indexOf(name)).find((field) => field >= 0) ?? -1;
@@ -183,13 +205,16 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
       asked = names[field];
     }
     const isNamed = names.includes(asked);
-    const fields = names.flatMap((name, field) =>
-      (isNamed ? name === asked : name.toLowerCase() === asked.toLowerCase()) ? [field] : []
-    );
+    const fields = areNumbers
+      ? []
+      : names.flatMap((name, field) =>
+        (isNamed ? name === asked : name.toLowerCase() === asked.toLowerCase()) ? [field] : []
+      );
     if (fields.length === 1) return fields[0];
-    // If no column has this name, a number selects a column, from 1.
+    // A number selects a column, from 1, unless another key has a name and a column is called so.
     const number = fields.length === 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
     if (number >= 1 && number <= names.length) return number - 1;
+    if (mayLackRtt && RTT_KEYS.includes(key) && fields.length === 0) return -1;
     fault ??= {
       expected: `exactly one called ${shortened(asked)} for ${key}`,
       advice: "correct --columns (a number chooses a column, from 1) or the header",
@@ -205,7 +230,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   const time = findOne(TIME_KEYS);
   const date = find("date");
   const rtt = findOne(RTT_KEYS);
-  const wide = rtt.field >= 0 || time.field < 0
+  const wide = rtt.field >= 0 || time.field < 0 || RTT_KEYS.some((key) => columns.has(key))
     ? []
     : names.flatMap((name, field) => isHost(name, options) ? [{ field, dst: name }] : []);
   const rtts = rtt.field >= 0 ? [{ field: rtt.field }] : wide;
@@ -215,7 +240,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   const missing = [
     ...(src < 0 && !options.src ? ["src"] : []),
     ...(dst < 0 && !options.dst && wide.length === 0 ? ["dst"] : []),
-    ...(rtts.length === 0 ? ["rtt"] : []),
+    ...(rtts.length === 0 && !mayLackRtt ? ["rtt"] : []),
   ];
   if (!fault && missing.length > 0 && names.some((name) => decimal(name) >= 0)) {
     fault = {
@@ -235,23 +260,64 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   if (fault !== undefined) return { fault };
   const timeUnit = TIME_UNITS[time.key];
   const rttUnitMs = rtt.key === "rtt" ? unitMsIn(names[rtt.field] ?? "") : RTT_UNITS_MS[rtt.key];
+  const [hour, zone, metric, hop, hopHost] = ["hour", "zone", "metric", "hop", "hopHost"].map(find);
+  const used = new Set([src, dst, time.field, date, rtt.field, hour, zone, metric, hop]);
+  for (const { field } of [...rtts, ...integers]) used.add(field);
+  const signals = hasHeader
+    ? names.flatMap((name, field) => used.has(field) ? [] : signalOf(wordsOf(name), field) ?? [])
+    : [];
+  for (const { field } of signals) used.add(field);
+  const nameOf = (field: number) => hasHeader ? names[field] : `column ${field + 1}`;
+  const zoneText = zone >= 0
+    ? names[zone]
+    : options.zone
+    ? `${options.zone} (--zone)`
+    : "UTC unless stated; --zone";
+  const rttUnit = Object.entries(RTT_UNITS).find(([, unitMs]) => unitMs === rttUnitMs && unitMs !== 1e-3)
+    ?.[0];
+  const reading: Reading = {
+    format: table.name,
+    time: time.field < 0
+      ? options.startS === undefined ? "none" : "--start and --interval"
+      : `${
+        [date, hour].filter((field) => field >= 0 && field !== time.field).map((field) =>
+          `${nameOf(field)} and `
+        )
+          .join("")
+      }${nameOf(time.field)} (numbers: Unix ${timeUnit}; other times: ${zoneText})`,
+    source: src < 0 ? `${options.src?.join(" or ")} (--src)` : nameOf(src),
+    destination: wide.length > 0
+      ? `the names of ${wide.length} columns`
+      : dst < 0
+      ? `${options.dst?.join(" or ")} (--dst)`
+      : nameOf(dst),
+    rtt: rtts.length === 0
+      ? "absent"
+      : `${rtts.map(({ field }) => nameOf(field)).join(", ")} (${rttUnit ?? "us"}, unless stated)`,
+    noReply: [
+      "no number or a word such as timeout",
+      ...(options.noReply ?? []).map((word) => `${word} (--no-reply)`),
+      ...signals.filter(({ says }) => says !== undefined).map(({ field, says }) => `${names[field]} ${says}`),
+    ].join(", or "),
+    notUsed: names.flatMap((_, field) => used.has(field) ? [] : [nameOf(field)]),
+  };
   return {
-    names,
+    names: hasHeader ? names : names.map((_, field) => nameOf(field)),
     src,
     dst,
     time: time.field,
     date: date === time.field ? -1 : date,
-    hour: find("hour"),
-    zone: find("zone"),
+    hour,
+    zone,
     timeUnit,
     rtts,
     rttUnitMs,
-    status: find("status"),
-    sent: find("sent"),
-    metric: find("metric"),
-    hop: find("hop"),
-    hopHost: find("hopHost"),
+    signals,
+    metric,
+    hop,
+    hopHost,
     integers,
+    reading,
   };
 }
 
@@ -277,28 +343,38 @@ function wordsOf(name: string): string {
 /** Texts for an unknown number. */
 const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
 
-/**
- * @param fields Texts, or values of JSON.
- * @param unclear Texts that may be either of two numbers: {@link UNCLEAR_COMMA}, {@link UNCLEAR_POINT}.
- * @param row Number of rows before it in a table, which determines the time if there is no time column.
- */
+/** @param fields Texts, or values of JSON. */
 function takeFindings(
   fields: readonly unknown[],
   layout: Layout,
   options: ReadingOptions,
+  state: TableState,
   take: (finding: Finding) => void,
-  unclear?: RegExp,
-  row = NaN,
 ): void {
-  const { names, timeUnit, rttUnitMs } = layout;
+  const { names, timeUnit, metric } = layout;
+  const row = state.numRows++;
   const timeUs = layout.time < 0
     ? intervalTimeUs(options, row)
-    : readTime(timeOf(fields, layout), timeUnit, names[layout.time]);
-  if (typeof timeUs !== "number") return take({ ...timeUs, advice: adviceOnUnit(timeUs.unit) });
-  const status = layout.status < 0 ? "" : textOf(fields[layout.status]) ?? "";
-  const skipped = skippedKind(fields, layout, status);
-  if (skipped !== undefined) return take({ skipped });
-  const isLost = status !== "" && isLostStatus(status.toLowerCase());
+    : readTime(timeOf(fields, layout), timeUnit, names[layout.time], zoneOf(fields, layout, options));
+  if (typeof timeUs !== "number") {
+    return take({ ...timeUs, advice: adviceOnUnit(timeUs.unit) ?? timeUs.advice });
+  }
+  const src = textOf(fields[layout.src]);
+  const known = { src, timeUs };
+  let isLost = false;
+  if (layout.signals.length > 0) {
+    const hasRtt = layout.rtts.some(({ field }) => isNumber(fields[field]));
+    const told = lossIn(layout.signals, fields, names, hasRtt);
+    if (typeof told === "object") return take(told);
+    isLost = told;
+  }
+  if (metric >= 0) {
+    const name = textOf(fields[metric]) ?? "";
+    if (name !== "" && OTHER_METRIC.test(wordsOf(name))) {
+      const lost = lossOfMetric(name, fields, layout, options, state, known);
+      return take(lost ?? { skipped: `metric ${shortened(name)}` });
+    }
+  }
   const integers = [NaN, NaN, NaN, NaN];
   for (const { at, field } of layout.integers) {
     const value = fields[field];
@@ -311,21 +387,126 @@ function takeFindings(
     integers[at] = number;
   }
   const [msmId, prbId, sizeBytes, numLost] = integers;
-  const src = textOf(fields[layout.src]);
-  for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
+  const rtts = layout.rtts.length > 0 ? layout.rtts : NO_RTTS;
+  for (const { field, dst = textOf(fields[layout.dst]) } of rtts) {
     // In tables of traceroute and mtr, the RTT of a router is not that of the destination.
     if (layout.hop >= 0 && !isSameHost(textOf(fields[layout.hopHost]), dst ?? options.dst?.[0], options)) {
       take({ skipped: "hop of a route" });
       continue;
     }
-    const value = isLost ? null : fields[field];
-    const isUnclear = typeof value === "string" && unclear?.test(value);
-    const rttMs = isUnclear
-      ? unclearRtt(`${names[field]} ${value}`, unclear)
-      : readRtt(value, rttUnitMs, options, names[field]);
-    if (typeof rttMs !== "number") take(rttMs);
-    else take(pingRow({ src, dst, timeUs, rttsMs: [rttMs], msmId, prbId, sizeBytes, numLost }, options));
+    const rttsMs = isLost || field < 0 ? LOST : rttsOf(fields[field], layout, options, state, names[field]);
+    if ("reason" in rttsMs) {
+      take(rttsMs);
+      continue;
+    }
+    const size = { msmId, prbId, sizeBytes, numLost: Number.isNaN(numLost) ? undefined : numLost };
+    const found = pingRow({ ...known, dst, rttsMs, ...size }, options);
+    if ("reason" in found) {
+      take(found);
+      continue;
+    }
+    const isReply = found.rttsMs[0] !== FAILED_RTT_MS;
+    state.hadRtt ||= isReply;
+    if (metric >= 0 && !isReply && isRepeatedLoss(state, `${src} ${dst} ${timeUs}`)) {
+      take({ skipped: "another series of a lost moment" });
+      continue;
+    }
+    if (options.rtt !== "each") {
+      const fault = state.moments.add(found, fields, layout);
+      if (fault) {
+        take(fault);
+        continue;
+      }
+    }
+    take(found);
   }
+}
+
+const LOST = [FAILED_RTT_MS];
+/** A record without an RTT field. */
+const NO_RTTS: readonly { readonly field: number; readonly dst?: string }[] = [{ field: -1 }];
+
+function isNumber(value: unknown): boolean {
+  return typeof value === "number" ? value > 0 : typeof value === "string" && decimal(value) > 0;
+}
+
+function isRepeatedLoss({ lost }: TableState, moment: string): boolean {
+  if (lost.has(moment)) return true;
+  if (lost.size === MAX_LOST_MOMENTS) {
+    for (const oldest of lost) {
+      lost.delete(oldest);
+      break;
+    }
+  }
+  lost.add(moment);
+  return false;
+}
+
+/** The loss that a series beside that of RTTs tells. The first such series of a text tells all of them. */
+function lossOfMetric(
+  name: string,
+  fields: readonly unknown[],
+  layout: Layout,
+  options: ReadingOptions,
+  state: TableState,
+  { src, timeUs }: { src: string | undefined; timeUs: number },
+): Finding | undefined {
+  const signal = signalOf(wordsOf(name), layout.rtts[0].field);
+  if (!signal || (signal.kind !== "loss" && signal.kind !== "received")) return undefined;
+  const told = lossIn([signal], fields, { [signal.field]: name }, false);
+  if (typeof told === "object") return told;
+  state.lossMetric ??= name;
+  const dst = textOf(fields[layout.dst]);
+  if (!told || name !== state.lossMetric || isRepeatedLoss(state, `${src} ${dst} ${timeUs}`)) {
+    return undefined;
+  }
+  return pingRow({ src, dst, timeUs, rttsMs: LOST }, options);
+}
+
+function isDigit(character = ""): boolean {
+  return character >= "0" && character <= "9";
+}
+
+/** @param value A number or text, or a list of them. */
+function rttsOf(
+  value: unknown,
+  { rttUnitMs }: Layout,
+  options: ReadingOptions,
+  state: TableState,
+  name: string,
+): number[] | Rejection {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return { reason: "nullValue", found: `${name} is an empty list` };
+    const rttsMs: number[] = [];
+    for (const each of value) {
+      const rttMs = readRtt(each, rttUnitMs, options, name);
+      if (typeof rttMs !== "number") return rttMs;
+      rttsMs.push(rttMs);
+    }
+    return rttsMs;
+  }
+  let number = value;
+  if (typeof value === "string") {
+    const isUnclear = UNCLEAR_COMMA.test(value);
+    const at = isUnclear ? -1 : Math.max(value.lastIndexOf("."), value.lastIndexOf(","));
+    const mark = isDigit(value[at - 1]) && isDigit(value[at + 1]) ? value[at] : undefined;
+    const isDecimal = state.mark === "," || (state.mark === undefined && state.hasSemicolons);
+    if (isUnclear && rttUnitMs < 1 && !isDecimal) number = value.replaceAll(",", "");
+    else if (isUnclear && !isDecimal) {
+      const found = `${name} ${value}: its comma may separate decimals or thousands`;
+      return { reason: "invalidRtt", found, expected: "a point" };
+    } else if (mark && mark !== state.mark) {
+      if (state.mark !== undefined) {
+        const found = `${name} ${shortened(value)}: numbers before it have a decimal ${
+          state.mark === "," ? "comma" : "point"
+        }`;
+        return { reason: "invalidRtt", found, expected: "one decimal mark" };
+      }
+      state.mark = mark;
+    }
+  }
+  const rttMs = readRtt(number, rttUnitMs, options, name);
+  return typeof rttMs === "number" ? [rttMs] : rttMs;
 }
 
 function isSameHost(a = "", b = "", { addresses }: ReadingOptions): boolean {
@@ -338,26 +519,11 @@ export function adviceOnUnit(unit: TimeUnit | undefined): string | undefined {
   return key && `name the column with --columns ${key}=NAME`;
 }
 
-function unclearRtt(shown: string, unclear: RegExp | undefined): Rejection {
-  const [mark, other] = unclear === UNCLEAR_COMMA ? ["comma", "point"] : ["point", "comma"];
-  const found = `${shown}: its ${mark} may separate decimals or thousands`;
-  return { reason: "invalidRtt", found, expected: `a ${other}` };
-}
-
-function isLostStatus(status: string): boolean {
-  return NO_REPLY_SENTENCE.test(status) || LOST_STATUS.test(status);
-}
-
-/** The kind of a row that says nothing about a path. @param status Empty if there is none. */
-function skippedKind(
-  fields: readonly unknown[],
-  { sent, metric }: Layout,
-  status: string,
-): string | undefined {
-  const name = metric < 0 ? "" : textOf(fields[metric]) ?? "";
-  if (name !== "" && OTHER_METRIC.test(wordsOf(name))) return `metric ${shortened(name)}`;
-  if (sent >= 0 && textOf(fields[sent]) === "0") return "nothing sent";
-  return status !== "" && NO_STATUS.test(status) ? `status ${shortened(status)}` : undefined;
+/** The options for a row's time: a zone in the row holds for it. */
+function zoneOf(fields: readonly unknown[], { zone }: Layout, options: ReadingOptions): ReadingOptions {
+  const given = zone < 0 ? "" : textOf(fields[zone]) ?? "";
+  if (given === "") return options;
+  return { ...options, zone: UTC.test(given) ? "UTC" : given };
 }
 
 function timeOf(fields: readonly unknown[], { time, date, hour, zone }: Layout): unknown {
@@ -367,9 +533,9 @@ function timeOf(fields: readonly unknown[], { time, date, hour, zone }: Layout):
   let text = value.trim();
   if (date >= 0 && TIME_OF_DAY.test(text)) text = `${given(date)} ${text}`;
   if (DAY.test(text) && given(hour)) text += ` ${given(hour).padStart(2, "0")}:00`;
-  return given(zone) && CLOCK_WITHOUT_ZONE.test(text)
-    ? `${text} ${UTC.test(given(zone)) ? "UTC" : given(zone)}`
-    : text;
+  // An unknown zone is told with the time.
+  const isKnown = given(zone) === "" || UTC.test(given(zone)) || isZone(given(zone));
+  return isKnown ? text : `${text} ${given(zone)}`;
 }
 
 function textOf(value: unknown): string | undefined {
@@ -380,28 +546,102 @@ function textOf(value: unknown): string | undefined {
   return value === null ? undefined : typeof ip === "string" ? ip : JSON.stringify(value);
 }
 
-/** The layout of the last JSON object, since the lines of a file have the same fields. */
-let last: { keys: string; options: ReadingOptions; layout: ReturnType<typeof layoutOf> } | undefined;
+/** The state of JSON by the options with which it is read. */
+const states: WeakMap<ReadingOptions, TableState> = new WeakMap();
+const MAX_LAYOUTS = 1 << 8;
+/** Names of fields below the first level that may be RTTs. */
+const RTT_NAME = /rtt|latency|response|^(?:avg|mean|median|ping)$|_ms$/i;
+const MAX_SEARCHED = 1 << 10;
 
-function layoutOfObject(object: JsonObject, options: ReadingOptions): ReturnType<typeof layoutOf> {
-  const { columns, data } = object;
-  const names = Array.isArray(columns) && Array.isArray(data) ? columns.map(String) : Object.keys(object);
-  const keys = names.join("\n");
-  if (last?.keys !== keys || last.options !== options) {
-    last = { keys, options, layout: layoutOf(names, options) };
-  }
-  return last.layout;
+/** A JSON object as fields: its own, and those that `--columns` selects inside it by a path. */
+interface JsonRecord {
+  names: readonly string[];
+  values: readonly unknown[];
+  /** The rows, if `names` are those of columns. */
+  rows?: readonly unknown[] | undefined;
+  layout: ReturnType<typeof layoutOf>;
+  state: TableState;
 }
 
-/** The rows in an object: itself, the lists beside the column names, or columns with one entry per row. */
-function rowsOf(object: JsonObject, { names, time }: Layout): unknown[][] {
-  const values = Object.values(object);
-  if (names.length > 0 && Array.isArray(object.columns) && Array.isArray(object.data)) {
-    return object.data.map((row) => Array.isArray(row) ? row : [row]);
+function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
+  let state = states.get(options);
+  if (!state) states.set(options, state = new TableState());
+  const rows = [object.data, object.values].find(Array.isArray);
+  const isNamed = Array.isArray(object.columns) && rows !== undefined;
+  const names = isNamed ? (object.columns as unknown[]).map(String) : Object.keys(object);
+  const values = isNamed ? [] : Object.values(object);
+  for (const path of options.columns?.values() ?? []) {
+    const isPath = !isNamed && path.includes(".") && !names.includes(path);
+    const value = isPath ? valueAt(object, path.split(".")) : undefined;
+    if (value === undefined) continue;
+    names.push(path);
+    values.push(value);
   }
-  if (time < 0 || !values.every((value) => typeof value === "object" && value !== null)) return [values];
-  const columns = values as JsonObject[];
-  return Object.keys(columns[time]).map((row) => columns.map((column) => column[row]));
+  const key = `${state.hadRtt}\n${names.join("\n")}`;
+  let layout = state.layouts.get(key);
+  if (!layout) {
+    if (state.layouts.size === MAX_LAYOUTS) state.layouts.clear();
+    layout = layoutOf(names, options);
+    if ("fault" in layout && state.hadRtt) layout = layoutOf(names, options, { mayLackRtt: true });
+    state.layouts.set(key, layout);
+  }
+  return { names, values, rows: isNamed ? rows : undefined, layout, state };
+}
+
+/** The value at a path; the list of values if it leads through a list of objects. Positions count from 1. */
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  for (const [i, part] of path.entries()) {
+    if (Array.isArray(value)) {
+      const isOfScalars = value.every((each) => typeof each !== "object" || each === null);
+      if (isOfScalars) value = value[Number(part) - 1];
+      else {
+        return value.map((each) =>
+          path.slice(i).reduce(
+            (inner: unknown, name) => Array.isArray(inner) ? inner[Number(name) - 1] : objectOf(inner)[name],
+            each,
+          ) ?? null
+        );
+      }
+    } else value = objectOf(value)[part];
+  }
+  return value;
+}
+
+/** The paths of numbers inside an object whose names may be those of RTTs. */
+function nestedRtts(object: JsonObject, asked: string | undefined): string[] {
+  const found: string[] = [];
+  const pending: { value: unknown; path: string }[] = [{ value: object, path: "" }];
+  for (let at = 0; at < pending.length && at < MAX_SEARCHED; at++) {
+    const { value, path } = pending[at];
+    for (const [name, inner] of Object.entries(objectOf(Array.isArray(value) ? value[0] : value))) {
+      const whole = path === "" ? name : `${path}.${name}`;
+      if (typeof inner === "object") pending.push({ value: inner, path: whole });
+      else if (path !== "" && (asked === undefined ? RTT_NAME.test(whole) : name === asked)) {
+        found.push(whole);
+      }
+    }
+  }
+  return found;
+}
+
+/** Whether an object inside, or the first one of a list inside, is a record itself. */
+function hasRecords(object: JsonObject, options: ReadingOptions): boolean {
+  return Object.values(object).some((value) => {
+    const inner = objectOf(Array.isArray(value) ? value[0] : value);
+    return !Array.isArray(inner) && Object.keys(inner).length > 1 &&
+      !("fault" in recordOf(inner, options).layout);
+  });
+}
+
+/** The rows of a record: itself, the lists beside the column names, or columns with one entry per row. */
+function jsonRows({ values, rows }: JsonRecord, { time, rtts }: Layout): unknown[][] {
+  if (rows) return rows.map((row) => Array.isArray(row) ? row : [row]);
+  const times = values[time];
+  const isColumns = typeof times === "object" && times !== null && typeof values[rtts[0]?.field] === "object";
+  if (!isColumns) return [[...values]];
+  return Object.keys(times).map((row) =>
+    values.map((column) => typeof column === "object" && column !== null ? objectOf(column)[row] : column)
+  );
 }
 
 export const table: Format = {
@@ -409,30 +649,42 @@ export const table: Format = {
   title: "CSV, and JSON lines with src, dst, time, rtt",
   json: {
     isResult(object, options) {
-      const layout = layoutOfObject(object, options);
-      if (!("fault" in layout)) return true;
-      // An object with an RTT and an endpoint is meant as a measurement; the error names what is missing.
-      const names = Object.keys(object).map((name) => name.toLowerCase());
-      const has = (key: string) => USUAL_NAMES[key].some((name) => names.includes(name));
-      return has("rtt") && (has("dst") || has("src")) || (has("src") && has("dst") && has("time"));
+      const { names, layout } = recordOf(object, options);
+      if (!("fault" in layout) && layout.rtts.length > 0) return true;
+      // An object with a time and an end is meant as a measurement; the error names what is missing.
+      const lower = names.map(usualName);
+      const has = (...keys: string[]) =>
+        keys.some((key) => {
+          const asked = options.columns?.get(key);
+          return asked === undefined
+            ? (USUAL_NAMES[key] ?? [key]).some((name) => lower.includes(name))
+            : names.includes(asked);
+        });
+      const hasEnd = has("dst") || options.dst !== undefined;
+      const isMeant = has(...RTT_KEYS)
+        ? hasEnd || has("src")
+        : hasEnd && (has(...TIME_KEYS) || ("signals" in layout && hasLoss(object, layout, options)));
+      return isMeant && !hasRecords(object, options);
     },
     findings(object, options) {
-      const layout = layoutOfObject(object, options);
-      if ("fault" in layout) {
-        const names = shortened(Object.keys(object).join(", "), 120);
-        return [{ reason: "nullValue", ...faultBeside(`found ${names}`, layout.fault) }];
-      }
+      const record = recordOf(object, options);
+      const { layout, state } = record;
+      if ("fault" in layout) return [faultOfRecord(object, options, layout.fault)];
       const findings: Finding[] = [];
-      const { length } = layout.names;
-      for (const row of rowsOf(object, layout)) {
-        const isWhole = row.length === length && !row.includes(undefined);
-        if (isWhole) takeFindings(row, layout, options, (finding) => findings.push(finding), UNCLEAR_COMMA);
-        else {findings.push({
-            reason: "invalidJson",
-            found: `a row without a value for each of ${length} columns`,
-          });}
+      const needed = [layout.src, layout.dst, layout.time, ...layout.rtts.map(({ field }) => field)];
+      for (const row of jsonRows(record, layout)) {
+        const isWhole = needed.every((field) => field < 0 || row[field] !== undefined);
+        if (isWhole) takeFindings(row, layout, options, state, (finding) => findings.push(finding));
+        else {
+          const found = `a row without a value for each of ${layout.names.length} columns`;
+          findings.push({ reason: "invalidJson", found });
+        }
       }
       return findings;
+    },
+    reading(object, options) {
+      const { layout } = recordOf(object, options);
+      return "fault" in layout ? NO_READING : layout.reading;
     },
   },
   text: {
@@ -442,6 +694,29 @@ export const table: Format = {
   },
 };
 
+/** Said for a record that is rejected. */
+const NO_READING: Reading = {
+  format: "csv",
+  ...{ time: "none", source: "none", destination: "none", rtt: "none", noReply: "none", notUsed: [] },
+};
+
+function hasLoss(object: JsonObject, { signals, names }: Layout, options: ReadingOptions): boolean {
+  const hasTime = options.startS !== undefined;
+  return hasTime && lossIn(signals, recordOf(object, options).values, names, false) === true;
+}
+
+function faultOfRecord(object: JsonObject, options: ReadingOptions, fault: Fault): Rejection {
+  const names = shortened(Object.keys(object).join(", "), 120);
+  const key = RTT_KEYS.find((each) => options.columns?.has(each)) ?? "rtt";
+  const [path, ...others] = nestedRtts(object, options.columns?.get(key));
+  const isRtt = fault.expected?.includes("rtt");
+  const advice = isRtt && path !== undefined
+    ? `name the path, such as --columns ${key}=${path}` +
+      (others.length > 0 ? ` (others: ${shortened(others.join(", "), 80)})` : "")
+    : fault.advice;
+  return { reason: "nullValue", ...faultBeside(`found ${names}`, { ...fault, advice }) };
+}
+
 /** `rtt_ms` for `RTT (ms)`. */
 function usualName(name: string): string {
   return name.toLowerCase().replace(
@@ -450,24 +725,29 @@ function usualName(name: string): string {
   );
 }
 
-function hasHeader(head: string, options: ReadingOptions): boolean {
-  const records = readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head, options));
+function hasHeader(whole: string, options: ReadingOptions): boolean {
+  const head = headOf(whole);
+  const records = readCsv(head, separatorOf(head, options));
   return records.slice(0, MAX_COMMENT_RECORDS).some((record) =>
     record.fault === undefined && !isNoRow(record) && !("fault" in layoutOf(record.fields, options))
   );
 }
 
+function headOf(text: string): string {
+  const from = text.search(/\S/);
+  return from < 0 ? "" : text.slice(from, from + MAX_HEADER_CHARACTERS);
+}
+
 class TableReader implements TextReader {
   #scanner: CsvScanner | undefined;
   #separator: CsvSeparator = ",";
-  #head = "";
-  #unclear: RegExp | undefined;
   /** Records read before the header was found. */
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
   #hasHeader = true;
   #numRows = 0;
   #line = 0;
+  readonly #state = new TableState();
   readonly #takeHere = (finding: Finding) => this.take(finding, this.#line);
 
   constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {}
@@ -475,8 +755,8 @@ class TableReader implements TextReader {
   push(text: string | undefined): void {
     if (!this.#scanner) {
       // The format was recognised by the first text.
-      this.#head = (text ?? "").slice(0, MAX_HEADER_CHARACTERS);
-      this.#separator = separatorOf(text ?? "", this.options);
+      this.#separator = separatorOf(headOf(text ?? ""), this.options);
+      this.#state.hasSemicolons = this.#separator === ";";
       this.#scanner = new CsvScanner(this.#separator);
     }
     this.#scan(text);
@@ -488,6 +768,8 @@ class TableReader implements TextReader {
         this,
       );
     }
+    const fault = this.options.rtt === "each" ? undefined : this.#state.moments.end();
+    if (fault) throw new FormatError(fault, { path: this.path });
   }
 
   #scan(text: string | undefined): void {
@@ -505,7 +787,20 @@ class TableReader implements TextReader {
   /** Treats adjacent blanks as one separator and drops row names, which have no column in the header. */
   #dropBlanks(record: { fields: string[] }): void {
     record.fields = record.fields.filter((field) => field !== "");
-    if (record.fields.length === (this.#layout?.names.length ?? NaN) + 1) record.fields.shift();
+    // `1767225600:` of rrdtool fetch.
+    record.fields[0] = record.fields[0]?.replace(/:$/, "");
+    const { names } = this.#layout ?? {};
+    if (names === undefined || record.fields.length !== names.length + 1) return;
+    if (isByNumber(this.options)) this.#use(layoutOf(["", ...names], this.options));
+    else record.fields.shift();
+  }
+
+  /** @returns What is wrong with the names. */
+  #use(layout: ReturnType<typeof layoutOf>): Fault | undefined {
+    if ("fault" in layout) return layout.fault;
+    this.#layout = layout;
+    this.options.onReading?.(layout.reading);
+    return undefined;
   }
 
   /** Checks whether the newest record is the header. @param isLast Whether it must be. */
@@ -513,34 +808,16 @@ class TableReader implements TextReader {
     const record = this.#first.at(-1);
     let fault: Fault | undefined;
     if (record && record.fault === undefined) {
-      const layout = layoutOf(record.fields, this.options);
-      if (!("fault" in layout)) {
-        this.#layout = layout;
-        this.#unclear = this.#unclearIn(layout);
-        // If columns are selected by number, a first record with readable fields or a number is a row.
-        this.#hasHeader = !isByNumber(this.options) ||
-          (HEADER_CELL.test(headerCell(record.fields, layout)) &&
-            !isRow(record.fields, layout, this.options));
-        if (!this.#hasHeader) this.#takeRow(record);
+      const { fields } = record;
+      this.#hasHeader = !isByNumber(this.options) || isHeader(fields, this.options);
+      fault = this.#use(layoutOf(fields, this.options, { hasHeader: this.#hasHeader }));
+      if (fault === undefined) {
         this.#first = [];
+        if (!this.#hasHeader) this.#takeRow(record);
         return;
       }
-      fault = layout.fault;
     }
-    if (!isLast) return;
-    throw this.#headerError(fault);
-  }
-
-  /** Matches numbers that are ambiguous, depending on whether the first rows have decimal commas. */
-  #unclearIn({ rtts }: Layout): RegExp | undefined {
-    const isDecimals = this.#separator === ";";
-    const hasDecimalComma = readCsv(this.#head, this.#separator).some(({ fields }) =>
-      rtts.some(({ field }) => {
-        const text = fields?.[field] ?? "";
-        return DECIMAL_COMMA.test(text) && (isDecimals || !UNCLEAR_COMMA.test(text));
-      })
-    );
-    return hasDecimalComma ? UNCLEAR_POINT : isDecimals ? undefined : UNCLEAR_COMMA;
+    if (isLast) throw this.#headerError(fault);
   }
 
   #headerError(lastFault: Fault | undefined): NoMeasurementsError {
@@ -574,14 +851,7 @@ class TableReader implements TextReader {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
-    takeFindings(
-      fields,
-      this.#layout as Layout,
-      this.options,
-      this.#takeHere,
-      this.#unclear,
-      this.#numRows - 1,
-    );
+    takeFindings(fields, this.#layout as Layout, this.options, this.#state, this.#takeHere);
   }
 
   /** Takes the layout of a further header, which precedes other columns in concatenated files. */
@@ -589,10 +859,8 @@ class TableReader implements TextReader {
     const cell = headerCell(fields, this.#layout as Layout);
     const isDigits = cell >= "0" && cell < ":"; // as most
     if (isDigits || !this.#hasHeader || isByNumber(this.options) || !HEADER_CELL.test(cell)) return false;
-    const layout = layoutOf(fields, this.options);
-    if ("fault" in layout) return false;
-    this.#layout = layout;
-    this.#unclear = this.#separator === ";" ? undefined : UNCLEAR_COMMA;
+    if (this.#use(layoutOf(fields, this.options))) return false;
+    this.#state.mark = undefined;
     this.#numRows--;
     return true;
   }
@@ -618,10 +886,17 @@ function isNoRow({ fields }: CsvRecord): boolean {
   return first !== undefined && !(first >= "0" && first < ":") && NO_ROW.test(first);
 }
 
-function isRow(fields: readonly string[], layout: Layout, options: ReadingOptions): boolean {
-  let isRow = true;
-  takeFindings(fields, layout, options, (finding) => isRow &&= "srcAddr" in finding);
-  return isRow;
+/** Whether the first record of a table whose columns have numbers is a header: its RTT or time is none. */
+function isHeader(fields: readonly string[], options: ReadingOptions): boolean {
+  const layout = layoutOf(fields, options, { hasHeader: false });
+  if ("fault" in layout) return true;
+  const { rtts: [{ field }], rttUnitMs, time, timeUnit } = layout;
+  const rttMs = readRtt(fields[field], rttUnitMs, options);
+  if (typeof rttMs !== "number") {
+    return Number.isNaN(decimal(fields[field])) && HEADER_CELL.test(fields[field]);
+  }
+  if (rttMs !== FAILED_RTT_MS || time < 0) return false;
+  return typeof readTime(fields[time], timeUnit, "", options) !== "number" && HEADER_CELL.test(fields[time]);
 }
 
 /** The separator of a table: the declared one, or the most frequent one in the first line with any. */

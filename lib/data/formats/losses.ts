@@ -1,0 +1,83 @@
+/** Fields of a record that tell whether there was a reply, by their names. @module */
+import { shortened } from "../../base/errors.ts";
+import { decimal, NO_REPLY_SENTENCE, type Rejection, type Skipped } from "./format.ts";
+
+/** A field that may tell a loss. `says` is what it says then, in words. */
+export interface Signal {
+  readonly kind: "flag" | "state" | "code" | "loss" | "percent" | "received" | "sent";
+  readonly field: number;
+  readonly says?: string;
+}
+
+const KINDS: readonly (readonly [RegExp, Signal["kind"], string?])[] = [
+  [/^(?:is_)?(?:success|succeeded|successful|alive|reachable|up|online|ok)$/, "flag", "0 or false"],
+  [/^(?:status|result|error)_?code$/, "code", "a code of PowerShell"],
+  [
+    /^(?:(?:ping_)?(?:status|state|result|outcome)|type|error|err|(?:error_)?(?:message|msg)|reason)$/,
+    "state",
+    "down, unreachable, timeout",
+  ],
+  [/(?:percent|pct).*loss|loss.*(?:percent|pct|%)/, "percent", "100"],
+  [/loss(?:$|_ratio|_rate)/, "loss", "100, or 1 of fractions"],
+  [/^(?:(?:packets?|pings?|probes?)_)?(?:received|recv|rcvd?|rx)$/, "received", "0"],
+  [/^(?:(?:packets?|pings?|probes?)_)?(?:sent|transmitted|xmt|snt|tx)$/, "sent"],
+];
+
+/** @param name In lower case. Of `monitor.status`, only the last part counts. */
+export function signalOf(name: string, field: number): Signal | undefined {
+  const last = name.slice(name.lastIndexOf(".") + 1).replace(/[^a-z0-9%]/g, "_");
+  const [, kind, says] = KINDS.find(([pattern]) => pattern.test(last)) ?? [];
+  return kind && { kind, field, ...(says === undefined ? {} : { says }) };
+}
+
+const LOST_STATE =
+  /^(?:lost|loss|down|offline|dead|fail(?:ed|ure)?|false|unreach(?:able)?|110(?:0[2-5]|1[03]))$/;
+const LOST_FLAG = /^(?:0(?:\.0*)?|false|no|n|f|down|offline|dead)$/;
+/** States that say nothing about the path. */
+const NO_STATE =
+  /noresources|badoption|hardwareerror|general.?failure|dns|(?:not|un).{0,9}resol|resolution|unknown host|^11050$|maintenance|pending|paused|disabled/i;
+
+/**
+ * Whether a record tells that there was no reply.
+ *
+ * @param names By field. @param hasRtt Whether an RTT is beside it.
+ * @returns A kind to skip if it says nothing about the path, or why its numbers are impossible.
+ */
+export function lossIn(
+  signals: readonly Signal[],
+  fields: readonly unknown[],
+  names: Readonly<Record<number, string>>,
+  hasRtt: boolean,
+): boolean | Skipped | Rejection {
+  let isLost = false;
+  let sent = NaN;
+  let received = NaN;
+  for (const { kind, field } of signals) {
+    const value = fields[field];
+    if (value === null || value === undefined || value === "") continue;
+    if (typeof value === "object") continue;
+    if (kind === "flag") {
+      isLost ||= value === false || value === 0 || LOST_FLAG.test(String(value).toLowerCase());
+    } else if (kind === "state" || kind === "code") {
+      const text = String(value).toLowerCase();
+      if (NO_STATE.test(text)) return { skipped: `status ${shortened(String(value))}` };
+      // Numbers as of Uptime Kuma: 0 down, 1 up, 2 pending, 3 maintenance.
+      if (!hasRtt && kind === "state" && (text === "2" || text === "3")) return { skipped: `status ${text}` };
+      isLost ||= LOST_STATE.test(text) || NO_REPLY_SENTENCE.test(text) || (kind === "state" && text === "0");
+    } else {
+      const number = typeof value === "number" ? value : decimal(String(value).replace(/\s*%$/, ""));
+      if (Number.isNaN(number)) continue;
+      const isImpossible = number < 0 || (number > 100 && (kind === "loss" || kind === "percent"));
+      if (isImpossible) {
+        return { reason: "invalidInteger", found: `${names[field]} ${shortened(String(value))}` };
+      }
+      if (kind === "sent") sent = number;
+      else if (kind === "received") received = number;
+      // 1 is a fraction or 1 %; an RTT beside 1 % is a reply, and a fraction of 1 has none.
+      else isLost ||= number === 100 || (number === 1 && kind === "loss" && !hasRtt);
+    }
+  }
+  if (sent === 0) return { skipped: "nothing sent" };
+  if (received > sent) return { reason: "invalidInteger", found: `received ${received} of ${sent} sent` };
+  return isLost || received === 0;
+}
