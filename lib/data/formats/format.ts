@@ -134,8 +134,8 @@ export interface Format {
     /** Whether an object is a result or contains several. */
     isResult(object: JsonObject, options: ReadingOptions): boolean;
     findings(object: JsonObject, options: ReadingOptions): Iterable<Finding>;
-    /** How results like this one are read; the same object for the same fields. */
-    reading?(object: JsonObject, options: ReadingOptions): Reading;
+    /** How results like this one are read; the same object for the same fields; undefined if unknown. */
+    reading?(object: JsonObject, options: ReadingOptions): Reading | undefined;
     /** Whether results with the same measurement, probe and time are duplicates. */
     readonly hasKeys?: boolean;
     /** The id of an object with several results, which files may repeat as a whole. */

@@ -2,6 +2,13 @@
 import { shortened } from "../../base/errors.ts";
 import { decimal, NO_REPLY_SENTENCE, type Rejection, type Skipped } from "./format.ts";
 
+/** The losses of a column so far, which show whether 1 is a fraction or 1 %. */
+export interface LossScale {
+  hasPercent: boolean;
+  /** Whether a 1 beside an RTT was read as a fraction. */
+  hasFraction: boolean;
+}
+
 /** A field that may tell a loss. `says` is what it says then, in words. */
 export interface Signal {
   readonly kind: "flag" | "state" | "code" | "loss" | "percent" | "received" | "sent";
@@ -48,6 +55,7 @@ export function lossIn(
   fields: readonly unknown[],
   names: Readonly<Record<number, string>>,
   hasRtt: boolean,
+  scale: LossScale,
 ): boolean | Skipped | Rejection {
   let isLost = false;
   let sent = NaN;
@@ -73,8 +81,17 @@ export function lossIn(
       }
       if (kind === "sent") sent = number;
       else if (kind === "received") received = number;
-      // 1 is a fraction or 1 %; an RTT beside 1 % is a reply, and a fraction of 1 has none.
-      else isLost ||= number === 100 || (number === 1 && kind === "loss" && !hasRtt);
+      else if (number === 1 && kind === "loss" && !scale.hasPercent) {
+        isLost = true;
+        scale.hasFraction ||= hasRtt;
+      } else {
+        isLost ||= number === 100;
+        scale.hasPercent ||= number > 1;
+        if (number <= 1 || kind === "percent" || !scale.hasFraction) continue;
+        const found = `${names[field]} ${number}: losses of 1 before it were read as fractions`;
+        const advice = "name the column loss_percent if its numbers are percent";
+        return { reason: "invalidInteger", found, expected: "losses of one unit", advice };
+      }
     }
   }
   if (sent === 0) return { skipped: "nothing sent" };

@@ -7,6 +7,7 @@ const MAX_MOMENTS = 1024;
 /** Conflicts before they count: a repeated time alone is no second series. */
 const MIN_CONFLICTS = 8;
 const MAX_VALUES = 12;
+const MAX_TEXT = 64;
 /** Columns that number the packets of a moment. */
 const SEQUENCE = /seq|packet|attempt|^(?:id|n|no|nr|num|index|#|count)$/i;
 
@@ -24,21 +25,19 @@ export class MomentCheck {
   readonly #columns = new Map<string, { numDiffering: number; values: Set<string> }>();
   #fault: Rejection | undefined;
 
-  /** @param layout `reading.notUsed`: the columns that may tell rows apart. @returns Why the row is not one. */
+  /** @param others The fields that may tell rows of one moment apart. @returns Why the row is not one. */
   add(
     row: PingRow,
     fields: readonly unknown[],
-    { names, reading: { notUsed } }: {
-      readonly names: readonly string[];
-      readonly reading: { readonly notUsed: readonly string[] };
-    },
+    names: readonly string[],
+    others: readonly number[],
   ): Rejection | undefined {
-    if (this.#fault !== undefined || notUsed.length === 0) return this.#fault;
+    if (this.#fault !== undefined || others.length === 0) return this.#fault;
     // Knuth's multiplicative hash of the time in ms.
     const hash = Math.imul(row.eventTimeUs / 1000, 2654435761) >>> 0;
     if (hash >= this.#limit || Number.isNaN(row.eventTimeUs)) return undefined;
     const key = `${row.eventTimeUs} ${row.srcAddr} ${row.dstAddr}`;
-    const values = notUsed.map((name) => textOf(fields[names.indexOf(name)]));
+    const values = others.map((field) => textOf(fields[field]));
     const first = this.#moments.get(key);
     if (!first) {
       this.#moments.set(key, { rttMs: row.rttsMs[0], fields: values, isConflict: false, hash });
@@ -47,8 +46,9 @@ export class MomentCheck {
     }
     if (first.rttMs === row.rttsMs[0]) return undefined;
     this.#numConflicts++;
-    for (const [i, name] of notUsed.entries()) {
+    for (const [i, field] of others.entries()) {
       if (first.fields[i] === values[i]) continue;
+      const name = names[field] || `column ${field + 1}`;
       const column = this.#columns.get(name) ?? { numDiffering: 0, values: new Set() };
       column.numDiffering++;
       for (const value of [first.fields[i], values[i]]) {
@@ -91,6 +91,8 @@ export class MomentCheck {
   }
 }
 
+/** A short copy, since a slice of a text would keep the whole text in memory. */
 function textOf(value: unknown): string {
-  return typeof value === "object" ? JSON.stringify(value) : String(value ?? "");
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value ?? "");
+  return text.slice(0, MAX_TEXT).split("").join("");
 }

@@ -54,7 +54,8 @@ export type JsonFormat = (typeof JSON_FORMATS)[number];
 export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
   const known = formatOf(whole, options);
   const say = (object: JsonObject, format: JsonFormat) => {
-    if (options.onReading && format.reading) options.onReading(format.reading(object, options));
+    const reading = options.onReading && format.reading?.(object, options);
+    if (reading) options.onReading?.(reading);
   };
   if (known) {
     say(whole, known);

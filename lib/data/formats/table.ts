@@ -12,7 +12,7 @@
 import { type Fault, FormatError, shortened, UsageError } from "../../base/errors.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "./csv.ts";
-import { lossIn, type Signal, signalOf } from "./losses.ts";
+import { lossIn, type LossScale, type Signal, signalOf } from "./losses.ts";
 import { MomentCheck } from "./moments.ts";
 import type { Reading } from "./reading.ts";
 import { isZone, type TimeUnit } from "./time_text.ts";
@@ -150,12 +150,15 @@ interface Layout {
   readonly hopHost: number;
   /** `at` is the index in {@link INTEGER_KEYS}. */
   readonly integers: readonly { readonly at: number; readonly field: number }[];
+  /** Fields that may tell rows of one moment apart. */
+  readonly others: readonly number[];
   readonly reading: Reading;
 }
 
 /** What is known of the records before: one per text, or per options for JSON, whose files have no end here. */
 class TableState {
   readonly moments: MomentCheck = new MomentCheck();
+  readonly scale: LossScale = { hasPercent: false, hasFraction: false };
   /** Layouts of JSON objects by their names. */
   readonly layouts: Map<string, ReturnType<typeof layoutOf>> = new Map();
   /** Rows so far, which determine the time if there is no time column. */
@@ -266,8 +269,11 @@ export function layoutOf(
   const signals = hasHeader
     ? names.flatMap((name, field) => used.has(field) ? [] : signalOf(wordsOf(name), field) ?? [])
     : [];
+  const isOther = (field: number) => !used.has(field) || field === metric;
+  const states = signals.filter(({ kind }) => kind === "state").map(({ field }) => field);
   for (const { field } of signals) used.add(field);
-  const nameOf = (field: number) => hasHeader ? names[field] : `column ${field + 1}`;
+  const others = [...names.keys()].filter(isOther).concat(states);
+  const nameOf = (field: number) => hasHeader && names[field] || `column ${field + 1}`;
   const zoneText = zone >= 0
     ? names[zone]
     : options.zone
@@ -317,6 +323,7 @@ export function layoutOf(
     hop,
     hopHost,
     integers,
+    others,
     reading,
   };
 }
@@ -364,7 +371,7 @@ function takeFindings(
   let isLost = false;
   if (layout.signals.length > 0) {
     const hasRtt = layout.rtts.some(({ field }) => isNumber(fields[field]));
-    const told = lossIn(layout.signals, fields, names, hasRtt);
+    const told = lossIn(layout.signals, fields, names, hasRtt, state.scale);
     if (typeof told === "object") return take(told);
     isLost = told;
   }
@@ -406,13 +413,12 @@ function takeFindings(
       continue;
     }
     const isReply = found.rttsMs[0] !== FAILED_RTT_MS;
-    state.hadRtt ||= isReply;
     if (metric >= 0 && !isReply && isRepeatedLoss(state, `${src} ${dst} ${timeUs}`)) {
       take({ skipped: "another series of a lost moment" });
       continue;
     }
     if (options.rtt !== "each") {
-      const fault = state.moments.add(found, fields, layout);
+      const fault = state.moments.add(found, fields, names, layout.others);
       if (fault) {
         take(fault);
         continue;
@@ -453,7 +459,7 @@ function lossOfMetric(
 ): Finding | undefined {
   const signal = signalOf(wordsOf(name), layout.rtts[0].field);
   if (!signal || (signal.kind !== "loss" && signal.kind !== "received")) return undefined;
-  const told = lossIn([signal], fields, { [signal.field]: name }, false);
+  const told = lossIn([signal], fields, { [signal.field]: name }, false, state.scale);
   if (typeof told === "object") return told;
   state.lossMetric ??= name;
   const dst = textOf(fields[layout.dst]);
@@ -475,6 +481,12 @@ function rttsOf(
   state: TableState,
   name: string,
 ): number[] | Rejection {
+  const inner = typeof value === "object" ? objectOf(Array.isArray(value) ? value[0] : value) : {};
+  const [path] = Object.keys(inner).length > 0 ? nestedRtts({ [name]: value }, undefined) : [];
+  if (path !== undefined) {
+    const advice = `name the path, such as --columns rtt=${path}`;
+    return { reason: "invalidRtt", found: `${name} contains objects`, expected: "numbers", advice };
+  }
   if (Array.isArray(value)) {
     if (value.length === 0) return { reason: "nullValue", found: `${name} is an empty list` };
     const rttsMs: number[] = [];
@@ -577,13 +589,15 @@ function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
     names.push(path);
     values.push(value);
   }
-  const key = `${state.hadRtt}\n${names.join("\n")}`;
-  let layout = state.layouts.get(key);
+  const mayLackRtt = state.hadRtt;
+  const key = names.join("\n");
+  let layout = state.layouts.get(key) ?? state.layouts.get(`${key}\n${mayLackRtt}`);
   if (!layout) {
     if (state.layouts.size === MAX_LAYOUTS) state.layouts.clear();
     layout = layoutOf(names, options);
-    if ("fault" in layout && state.hadRtt) layout = layoutOf(names, options, { mayLackRtt: true });
-    state.layouts.set(key, layout);
+    const isWhole = !("fault" in layout);
+    if (!isWhole && mayLackRtt) layout = layoutOf(names, options, { mayLackRtt });
+    state.layouts.set(isWhole ? key : `${key}\n${mayLackRtt}`, layout);
   }
   return { names, values, rows: isNamed ? rows : undefined, layout, state };
 }
@@ -649,8 +663,8 @@ export const table: Format = {
   title: "CSV, and JSON lines with src, dst, time, rtt",
   json: {
     isResult(object, options) {
-      const { names, layout } = recordOf(object, options);
-      if (!("fault" in layout) && layout.rtts.length > 0) return true;
+      const { names, layout, state } = recordOf(object, options);
+      if (!("fault" in layout) && layout.rtts.length > 0) return state.hadRtt = true;
       // An object with a time and an end is meant as a measurement; the error names what is missing.
       const lower = names.map(usualName);
       const has = (...keys: string[]) =>
@@ -684,7 +698,7 @@ export const table: Format = {
     },
     reading(object, options) {
       const { layout } = recordOf(object, options);
-      return "fault" in layout ? NO_READING : layout.reading;
+      return "fault" in layout ? undefined : layout.reading;
     },
   },
   text: {
@@ -694,15 +708,10 @@ export const table: Format = {
   },
 };
 
-/** Said for a record that is rejected. */
-const NO_READING: Reading = {
-  format: "csv",
-  ...{ time: "none", source: "none", destination: "none", rtt: "none", noReply: "none", notUsed: [] },
-};
-
 function hasLoss(object: JsonObject, { signals, names }: Layout, options: ReadingOptions): boolean {
   const hasTime = options.startS !== undefined;
-  return hasTime && lossIn(signals, recordOf(object, options).values, names, false) === true;
+  const { values, state } = recordOf(object, options);
+  return hasTime && lossIn(signals, values, names, false, state.scale) === true;
 }
 
 function faultOfRecord(object: JsonObject, options: ReadingOptions, fault: Fault): Rejection {
@@ -745,6 +754,8 @@ class TableReader implements TextReader {
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
   #hasHeader = true;
+  /** The layout whose reading was said last. */
+  #said: Layout | undefined;
   #numRows = 0;
   #line = 0;
   readonly #state = new TableState();
@@ -799,7 +810,6 @@ class TableReader implements TextReader {
   #use(layout: ReturnType<typeof layoutOf>): Fault | undefined {
     if ("fault" in layout) return layout.fault;
     this.#layout = layout;
-    this.options.onReading?.(layout.reading);
     return undefined;
   }
 
@@ -851,6 +861,8 @@ class TableReader implements TextReader {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
+    if (this.#said !== this.#layout) this.options.onReading?.((this.#layout as Layout).reading);
+    this.#said = this.#layout;
     takeFindings(fields, this.#layout as Layout, this.options, this.#state, this.#takeHere);
   }
 

@@ -18,6 +18,8 @@ const FORMS = [
   String
     .raw`(?:[A-Z][a-z]{2} )?(?<name>[A-Z][a-z]{2}) {1,2}(?<day>\d\d?) ${CLOCK}${ZONE}(?: (?<year>\d{4})\b)?`,
   String.raw`(?:[A-Z][a-z]{2},? )?(?<day>\d\d?) (?<name>[A-Z][a-z]{2}) (?<year>\d{4}) ${CLOCK}${ZONE}`,
+  // Kibana writes local times.
+  String.raw`(?<name>[A-Z][a-z]{2}) (?<day>\d\d?), (?<year>\d{4}) @ ${CLOCK}`,
   String.raw`(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4}),? ${CLOCK}${ZONE}`,
   String.raw`(?:[A-Z][a-z]{2} )?(?<slashed>\d\d?\/\d\d?\/\d{4})\b(?:,? ${CLOCK})?`,
 ].map((form) => new RegExp(`^(?:${form})`));
