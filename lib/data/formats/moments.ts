@@ -69,9 +69,13 @@ export class MomentCheck {
     let numConflicting = 0;
     for (const { isConflict } of this.#moments.values()) numConflicting += isConflict ? 1 : 0;
     if (this.#fault || numConflicting * 10 < size || numConflicting === 0) return this.#fault;
+    // A column with about as many values as rows numbers them.
+    const isFew = ({ size }: Set<string>) => 2 * size <= this.#numConflicts;
+    const areWords = (values: Set<string>) =>
+      values.size <= this.#numConflicts + 1 && [...values].some((value) => Number.isNaN(Number(value)));
     const found = [...this.#columns].find(([name, { numDiffering, values }]) =>
       numDiffering === this.#numConflicts && values.size <= MAX_VALUES && !SEQUENCE.test(name) &&
-      (this.#numConflicts >= MIN_CONFLICTS || [...values].some((value) => Number.isNaN(Number(value))))
+      (isFew(values) || areWords(values))
     );
     if (!found) return undefined;
     const [name, { values }] = found;

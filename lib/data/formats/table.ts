@@ -562,7 +562,7 @@ function textOf(value: unknown): string | undefined {
 const states: WeakMap<ReadingOptions, TableState> = new WeakMap();
 const MAX_LAYOUTS = 1 << 8;
 /** Names of fields below the first level that may be RTTs. */
-const RTT_NAME = /rtt|latency|response|^(?:avg|mean|median|ping)$|_ms$/i;
+const RTT_NAME = /rtt|latency|response|(?:^|\.)(?:avg|mean|median|ping)$|_ms$/i;
 const MAX_SEARCHED = 1 << 10;
 
 /** A JSON object as fields: its own, and those that `--columns` selects inside it by a path. */

@@ -15,6 +15,8 @@ import { isoTime } from "../../base/text.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, type MeasurementBatch, MIN_TIME_US } from "../formats/batch.ts";
 import { addressIn, decimal, type ReadingOptions, type Rejection, wrongRtt } from "../formats/format.ts";
+import { lossIn, type LossScale, type Signal } from "../formats/losses.ts";
+import type { Reading } from "../formats/reading.ts";
 import { adviceOnUnit, columnsFault, layoutOf } from "../formats/table.ts";
 import { parseTimeUs, type TimeUnit } from "../formats/time_text.ts";
 import { NumberCursor, type Piece, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
@@ -43,6 +45,9 @@ interface RowPieces {
   srcAddr: TextPiece;
   dstAddr: TextPiece;
   ipVersion: Piece<Float64Array> | undefined;
+  signals: { signal: Signal; values: ArrayLike<number | string> }[];
+  /** Why rows whose signals are no loss have no RTT; filled while rows are selected. */
+  told: Map<number, Rejection>;
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
 
@@ -53,12 +58,17 @@ type Versions = PerText<Uint8Array>;
 function selectRows(
   pieces: RowPieces,
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
-  { pool, versions, rejects, neverNull, rttUnitMs, noReply }: Pick<ColumnPlan, "rttUnitMs" | "noReply"> & {
-    pool: TextPool;
-    versions: Versions;
-    rejects: RejectLog;
-    neverNull: readonly OptionalColumn[];
-  },
+  { pool, versions, rejects, neverNull, rttUnitMs, noReply, signalNames, scale }:
+    & Pick<
+      ColumnPlan,
+      "rttUnitMs" | "noReply" | "signalNames" | "scale"
+    >
+    & {
+      pool: TextPool;
+      versions: Versions;
+      rejects: RejectLog;
+      neverNull: readonly OptionalColumn[];
+    },
 ): CodedBatch {
   const eventTimeUs = pieces.eventTimeUs.values;
   const rttMs = pieces.rttMs.values;
@@ -67,6 +77,7 @@ function selectRows(
     if (!Number.isFinite(rtt) || noReply.includes(rtt)) rttMs[row] = FAILED_RTT_MS;
     else if (rttUnitMs !== 1 && rtt !== FAILED_RTT_MS) rttMs[row] = rttUnitMs * rtt;
   }
+  applySignals(pieces, numRowsRead, signalNames, scale);
   const srcAddr = pieces.srcAddr.values;
   const dstAddr = pieces.dstAddr.values;
   const ipVersion = pieces.ipVersion?.values;
@@ -85,7 +96,7 @@ function selectRows(
       (isRtt(rtt) || rtt === FAILED_RTT_MS) && version > 0 &&
       version === versionByCode[dstCode[row]] &&
       (!ipVersion || ipVersion[row] === version || Number.isNaN(ipVersion[row])) &&
-      faulty?.[row] !== 1;
+      faulty?.[row] !== 1 && !pieces.told.has(row);
     if (isGood) {
       versionOf[row] = version;
       numKept++;
@@ -107,6 +118,37 @@ function selectRows(
   };
   for (const { key, values } of pieces.optional) batch[key] = values;
   return numKept === numRowsRead ? batch : compact(batch, numKept);
+}
+
+/** Turns the RTTs of rows that tell a loss beside them into lost replies. */
+function applySignals(
+  { signals, told, rttMs }: RowPieces,
+  numRows: number,
+  names: Readonly<Record<number, string>>,
+  scale: LossScale,
+): void {
+  if (signals.length === 0) return;
+  const fields: (number | string | null)[] = [];
+  const kinds = signals.map(({ signal }) => signal);
+  for (let row = 0; row < numRows; row++) {
+    for (const { signal, values } of signals) {
+      const value = values[row];
+      fields[signal.field] = Number.isNaN(value) ? null : value;
+    }
+    const found = lossIn(kinds, fields, names, rttMs.values[row] > 0, scale);
+    if (found === true) rttMs.values[row] = FAILED_RTT_MS;
+    else if (typeof found === "object") {
+      told.set(
+        row,
+        "reason" in found ? found : {
+          reason: "nullValue",
+          found: found.skipped,
+          expected: "rows of measurements",
+          advice: "filter the file",
+        },
+      );
+    }
+  }
 }
 
 /** Whether a time in µs since 1970 is plausible for a measurement: from 1990 to one day from now. */
@@ -166,6 +208,8 @@ function explainReject(
   row: number,
   neverNull: readonly OptionalColumn[],
 ): Rejection {
+  const told = pieces.told.get(row);
+  if (told) return told;
   const needed = [
     ["event_time", pieces.eventTimeUs],
     ["src_addr", pieces.srcAddr],
@@ -268,6 +312,7 @@ export async function* readMeasurements(
     if (firstRows[i] >= end || (firstRows[i + 1] ?? numRows) <= first) continue;
     using file = await ParquetFile.open(path);
     const plan = planColumns(file, options);
+    if (plan.reading) options.reading?.onReading?.(plan.reading);
     for (const group of file.rowGroups) {
       const row = firstRows[i] + group.firstRow;
       if (row < first || row >= end) continue;
@@ -312,9 +357,11 @@ export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind 
 /** The columns to read, by their names in the file. */
 interface ColumnPlan {
   eventTime: { name: string; kind: NumberKind };
-  /** The name of a column, or one address for all rows. */
-  src: string | { address: string };
-  dst: string | { address: string };
+  /** The zone of timestamps without one. */
+  zone?: string | undefined;
+  /** The name of a column, or the addresses of rows, one for each IP version. */
+  src: string | { addresses: readonly string[] };
+  dst: string | { addresses: readonly string[] };
   /** Whether address columns may contain hosts in other forms. */
   isForeign: boolean;
   addresses?: ReadonlyMap<string, string> | undefined;
@@ -322,6 +369,12 @@ interface ColumnPlan {
   rttUnitMs: number;
   /** Further RTT values that mean no reply. */
   noReply: readonly number[];
+  /** Columns that may tell a loss, and the names of all. */
+  signals: readonly Signal[];
+  signalNames: readonly string[];
+  scale: LossScale;
+  /** How the file is read, if its columns are not those of this program. */
+  reading?: Reading;
   ipVersion: string | undefined;
   optional: { key: OptionalColumn; name: string }[];
 }
@@ -352,6 +405,9 @@ function planOwn(file: ParquetFile): NeededColumns {
     rtt: needColumn(file, ["rtt", "rtt_avg"], isNumber, "a number"),
     rttUnitMs: 1,
     noReply: [],
+    signals: [],
+    signalNames: [],
+    scale: { hasPercent: false, hasFraction: false },
   };
 }
 
@@ -376,17 +432,30 @@ function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns 
   }
   const time = needColumn(file, [names[layout.time]], isTimeOrNumber, "a timestamp or epoch time");
   const element = file.column(time);
-  const endOf = (field: number, address = "") =>
-    field < 0 ? { address } : needColumn(file, [names[field]], isText, "a string");
+  const endOf = (field: number, addresses: readonly string[] = []) =>
+    field < 0 ? { addresses } : needColumn(file, [names[field]], isText, "a string");
+  const signals = layout.signals.filter(({ field, kind }) => {
+    const column = file.column(names[field]);
+    const isUsable = column !== undefined && (isNumber(column) || isText(column));
+    // A state of another type is no word; a flag of another type may be a loss.
+    return isUsable || (kind !== "state" && kind !== "code" &&
+      needColumn(file, [names[field]], isNumber, "a number or text, since it may tell a loss"));
+  });
+  const isNaive = element?.logical_type?.type === "TIMESTAMP" && !element.logical_type.isAdjustedToUTC;
   return {
     eventTime: { name: time, kind: (element && timeKind(element)) ?? KINDS[layout.timeUnit] },
-    src: endOf(layout.src, reading.src?.[0]),
-    dst: endOf(layout.dst, reading.dst?.[0]),
+    zone: isNaive ? reading.zone : undefined,
+    src: endOf(layout.src, reading.src),
+    dst: endOf(layout.dst, reading.dst),
     isForeign: true,
     addresses: reading.addresses,
     rtt: needColumn(file, [names[rtt.field]], isNumber, "a number"),
     rttUnitMs: layout.rttUnitMs,
     noReply: (reading.noReply ?? []).map(decimal),
+    signals,
+    signalNames: names,
+    scale: { hasPercent: false, hasFraction: false },
+    reading: { ...layout.reading, format: "parquet" },
   };
 }
 
@@ -446,32 +515,91 @@ function openGroup(
 ): (numRows: number) => RowPieces {
   const numbers = (name: string, kind: NumberKind = "number") =>
     new NumberCursor(file.source, file.chunk(name, group), kind);
-  const texts = (end: string | { address: string }): { read(numRows: number): TextPiece } => {
-    if (typeof end !== "string") return { read: (numRows) => constantPiece(end.address, numRows, pool) };
+  const texts = (end: string | { addresses: readonly string[] }) => {
+    if (typeof end !== "string") {
+      return (numRows: number, other?: TextPiece) => constantPiece(end.addresses, numRows, pool, other);
+    }
     const cursor = new TextCursor(file.source, file.chunk(end, group), pool);
-    if (!plan.isForeign) return cursor;
-    return { read: (numRows) => withAddresses(cursor.read(numRows), plan.addresses, pool) };
+    return (numRows: number) =>
+      plan.isForeign ? withAddresses(cursor.read(numRows), plan.addresses, pool) : cursor.read(numRows);
   };
+  const { zone } = plan;
   const eventTime = numbers(plan.eventTime.name, plan.eventTime.kind);
   const [src, dst, rtt] = [texts(plan.src), texts(plan.dst), numbers(plan.rtt)];
   const ipVersion = plan.ipVersion ? numbers(plan.ipVersion) : undefined;
   const optional = plan.optional.map(({ key, name }) => ({ key, cursor: numbers(name) }));
-  return (numRows) => ({
-    eventTimeUs: eventTime.read(numRows),
-    rttMs: rtt.read(numRows),
-    srcAddr: src.read(numRows),
-    dstAddr: dst.read(numRows),
-    ipVersion: ipVersion?.read(numRows),
-    optional: optional.map(({ key, cursor }) => ({ key, values: cursor.read(numRows).values })),
+  const signals = plan.signals.map((signal) => {
+    const name = plan.signalNames[signal.field];
+    const element = file.column(name);
+    const isWord = element !== undefined && isText(element);
+    return {
+      signal,
+      cursor: isWord ? new TextCursor(file.source, file.chunk(name, group), pool) : numbers(name),
+    };
   });
+  return (numRows) => {
+    const times = eventTime.read(numRows);
+    if (zone !== undefined) times.values = times.values.map((timeUs) => inZone(timeUs, zone));
+    const known = typeof plan.src === "string" ? src(numRows) : undefined;
+    const dstAddr = dst(numRows, known);
+    return {
+      eventTimeUs: times,
+      rttMs: rtt.read(numRows),
+      srcAddr: known ?? src(numRows, dstAddr),
+      dstAddr,
+      ipVersion: ipVersion?.read(numRows),
+      signals: signals.map(({ signal, cursor }) => ({ signal, values: cursor.read(numRows).values })),
+      told: new Map(),
+      optional: optional.map(({ key, cursor }) => ({ key, values: cursor.read(numRows).values })),
+    };
+  };
 }
 
-function constantPiece(text: string, numRows: number, pool: TextPool): TextPiece {
-  return {
-    values: new Array<string>(numRows).fill(text),
-    codes: new Int32Array(numRows).fill(pool.codeOf(text)),
-    isNull: undefined,
+const HOUR_US = 3_600_000_000;
+const MAX_OFFSETS = 1 << 16;
+/** Offsets of local times by zone and quarter of an hour, in which they do not change. */
+const offsets = new Map<string, number>();
+
+/** The instant of a local time, in µs; NaN if it does not exist or exists twice. */
+function inZone(localUs: number, zone: string): number {
+  const quarter = Math.floor(localUs / (HOUR_US / 4));
+  const key = `${zone} ${quarter}`;
+  let offsetUs = offsets.get(key);
+  if (offsetUs === undefined) {
+    const startUs = quarter * (HOUR_US / 4);
+    const isTime = startUs >= MIN_TIME_US && startUs < END_TIME_US;
+    // Other times are rejected as they are.
+    offsetUs = isTime ? startUs - instantOf(isoTime(startUs / MICROSECONDS).replace("Z", ""), zone) : 0;
+    if (offsets.size === MAX_OFFSETS) offsets.clear();
+    offsets.set(key, offsetUs);
+  }
+  return localUs - offsetUs;
+}
+
+function instantOf(localTime: string, zone: string): number {
+  const parsed = parseTimeUs(localTime, "seconds", zone);
+  return "timeUs" in parsed ? parsed.timeUs : NaN;
+}
+
+/** @param addresses One for each IP version: that of the other end decides. */
+function constantPiece(
+  addresses: readonly string[],
+  numRows: number,
+  pool: TextPool,
+  other: TextPiece | undefined,
+): TextPiece {
+  const codeOf = addresses.map((address) => pool.codeOf(address));
+  const indexOf = (code: number) => {
+    const version = versionOfText(pool.texts[code]);
+    return Math.max(0, addresses.findIndex((address) => versionOfText(address) === version));
   };
+  const chosen = new Map<number, number>();
+  const codes = new Int32Array(numRows).fill(codeOf[0] ?? pool.codeOf(""));
+  if (other && addresses.length > 1) {
+    for (const code of new Set(other.codes)) chosen.set(code, codeOf[indexOf(code)]);
+    for (let row = 0; row < numRows; row++) codes[row] = chosen.get(other.codes[row]) ?? codes[row];
+  }
+  return { values: Array.from(codes, (code) => pool.texts[code]), codes, isNull: undefined };
 }
 
 /** Replaces hosts in a text column, such as names and `192.0.2.1:443`, with their addresses. */

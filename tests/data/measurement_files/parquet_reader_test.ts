@@ -1,4 +1,5 @@
 import { USUAL_READING } from "../../../lib/data/formats/format.ts";
+import type { Reading } from "../../../lib/data/formats/reading.ts";
 import { parseColumns } from "../../../lib/data/formats/table.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { SchemaElement } from "hyparquet";
@@ -250,4 +251,40 @@ Deno.test("readMeasurements() accepts other column names, units, constants and h
         message,
       );
     }
+  }));
+
+Deno.test("readMeasurements(): naive times take the zone, constants the other end's version, losses told beside", () =>
+  withFolder(async (folder) => {
+    const path = writeForeign(folder, [
+      {
+        name: "time",
+        data: [0, 1, 2, 3, 4].map((s) => BigInt(TIME_S + s) * 1_000_000n),
+        schema: {
+          type: "INT64",
+          logical_type: { type: "TIMESTAMP", isAdjustedToUTC: false, unit: "MICROS" },
+        },
+      },
+      {
+        name: "dst",
+        data: ["198.51.100.7", "2001:db8::7", "198.51.100.7", "198.51.100.7", "198.51.100.7"],
+        schema: text,
+      },
+      { name: "rtt", data: [34, 35, 1000, 36, 37], schema: double },
+      { name: "success", data: [1n, 1n, 0n, 1n, 1n], schema: int64 },
+      { name: "status", data: ["up", "up", "up", "down", "maintenance"], schema: text },
+    ]);
+    const said: string[] = [];
+    const reading = {
+      ...USUAL_READING,
+      zone: "Asia/Kolkata",
+      src: ["192.0.2.1", "2001:db8::1"],
+      onReading: ({ source, noReply }: Reading) => said.push(`${source}; ${noReply}`),
+    };
+    const { batches: [batch], rejects } = await readAll([path], { reading });
+    assertEquals(Array.from(batch.eventTimeUs, (timeUs) => timeUs / 1e6 - TIME_S + 19_800), [0, 1, 2, 3]);
+    assertEquals(batch.srcAddr, ["192.0.2.1", "2001:db8::1", "192.0.2.1", "192.0.2.1"]);
+    assertEquals(Array.from(batch.rttMs), [34, 35, -1, -1]);
+    assertEquals(rejects.counts, { nullValue: 1 });
+    assertStringIncludes(said.join("\n"), "192.0.2.1 or 2001:db8::1 (--src); ");
+    assertStringIncludes(said.join("\n"), "success 0 or false, or status down");
   }));
