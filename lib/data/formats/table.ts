@@ -367,7 +367,6 @@ function takeFindings(
     return take({ ...timeUs, advice: adviceOnUnit(timeUs.unit) ?? timeUs.advice });
   }
   const src = textOf(fields[layout.src]);
-  const known = { src, timeUs };
   let isLost = false;
   if (layout.signals.length > 0) {
     const hasRtt = layout.rtts.some(({ field }) => isNumber(fields[field]));
@@ -378,7 +377,7 @@ function takeFindings(
   if (metric >= 0) {
     const name = textOf(fields[metric]) ?? "";
     if (name !== "" && OTHER_METRIC.test(wordsOf(name))) {
-      const lost = lossOfMetric(name, fields, layout, options, state, known);
+      const lost = lossOfMetric(name, fields, layout, options, state, { src, timeUs });
       return take(lost ?? { skipped: `metric ${shortened(name)}` });
     }
   }
@@ -406,8 +405,9 @@ function takeFindings(
       take(rttsMs);
       continue;
     }
-    const size = { msmId, prbId, sizeBytes, numLost: Number.isNaN(numLost) ? undefined : numLost };
-    const found = pingRow({ ...known, dst, rttsMs, ...size }, options);
+    // Several replies of one record show its losses.
+    const lost = rttsMs.length > 1 && Number.isNaN(numLost) ? undefined : numLost;
+    const found = pingRow({ src, dst, timeUs, rttsMs, msmId, prbId, sizeBytes, numLost: lost }, options);
     if ("reason" in found) {
       take(found);
       continue;
@@ -466,7 +466,7 @@ function lossOfMetric(
   if (!told || name !== state.lossMetric || isRepeatedLoss(state, `${src} ${dst} ${timeUs}`)) {
     return undefined;
   }
-  return pingRow({ src, dst, timeUs, rttsMs: LOST }, options);
+  return pingRow({ src, dst, timeUs, rttsMs: LOST, numLost: NaN }, options);
 }
 
 function isDigit(character = ""): boolean {
@@ -481,8 +481,7 @@ function rttsOf(
   state: TableState,
   name: string,
 ): number[] | Rejection {
-  const inner = typeof value === "object" ? objectOf(Array.isArray(value) ? value[0] : value) : {};
-  const [path] = Object.keys(inner).length > 0 ? nestedRtts({ [name]: value }, undefined) : [];
+  const [path] = typeof value === "object" ? nestedRtts({ [name]: value }, undefined) : [];
   if (path !== undefined) {
     const advice = `name the path, such as --columns rtt=${path}`;
     return { reason: "invalidRtt", found: `${name} contains objects`, expected: "numbers", advice };
@@ -498,7 +497,7 @@ function rttsOf(
     return rttsMs;
   }
   let number = value;
-  if (typeof value === "string") {
+  if (typeof value === "string" && (state.mark !== "." || value.includes(","))) {
     const isUnclear = UNCLEAR_COMMA.test(value);
     const at = isUnclear ? -1 : Math.max(value.lastIndexOf("."), value.lastIndexOf(","));
     const mark = isDigit(value[at - 1]) && isDigit(value[at + 1]) ? value[at] : undefined;
