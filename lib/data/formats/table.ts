@@ -180,7 +180,8 @@ const MAX_LOST_MOMENTS = 1 << 14;
 /** Whether fields of this name are read without `--columns`. */
 export function isUsualName(name: string): boolean {
   const usual = usualName(name);
-  return KEYS.includes(usual) || Object.values(USUAL_NAMES).some((names) => names.includes(usual));
+  return KEYS.includes(usual) || Object.values(USUAL_NAMES).some((names) => names.includes(usual)) ||
+    signalOf(usual, 0) !== undefined;
 }
 
 /**
@@ -279,27 +280,22 @@ export function layoutOf(
     : options.zone
     ? `${options.zone} (--zone)`
     : "UTC unless stated; --zone";
-  const rttUnit = Object.entries(RTT_UNITS).find(([, unitMs]) => unitMs === rttUnitMs && unitMs !== 1e-3)
-    ?.[0];
+  const unit = ["ns", "us", "ms", "s"].find((name) => RTT_UNITS[name] === rttUnitMs);
+  const times = [...new Set([date, hour, time.field])].filter((field) => field >= 0).map(nameOf).join(
+    " and ",
+  );
+  const endOf = (field: number, end: "src" | "dst") =>
+    field < 0 ? `${options[end]?.join(" or ")} (--${end})` : nameOf(field);
   const reading: Reading = {
     format: table.name,
-    time: time.field < 0
-      ? options.startS === undefined ? "none" : "--start and --interval"
-      : `${
-        [date, hour].filter((field) => field >= 0 && field !== time.field).map((field) =>
-          `${nameOf(field)} and `
-        )
-          .join("")
-      }${nameOf(time.field)} (numbers: Unix ${timeUnit}; other times: ${zoneText})`,
-    source: src < 0 ? `${options.src?.join(" or ")} (--src)` : nameOf(src),
-    destination: wide.length > 0
-      ? `the names of ${wide.length} columns`
-      : dst < 0
-      ? `${options.dst?.join(" or ")} (--dst)`
-      : nameOf(dst),
-    rtt: rtts.length === 0
-      ? "absent"
-      : `${rtts.map(({ field }) => nameOf(field)).join(", ")} (${rttUnit ?? "us"}, unless stated)`,
+    time: time.field >= 0
+      ? `${times} (numbers: Unix ${timeUnit}; other times: ${zoneText})`
+      : options.startS === undefined
+      ? "none"
+      : "--start and --interval",
+    source: endOf(src, "src"),
+    destination: wide.length > 0 ? `the names of ${wide.length} columns` : endOf(dst, "dst"),
+    rtt: rtts.map(({ field }) => `${nameOf(field)} (${unit}, unless stated)`).join(", ") || "absent",
     noReply: [
       "no number or a word such as timeout",
       ...(options.noReply ?? []).map((word) => `${word} (--no-reply)`),
