@@ -710,7 +710,7 @@ function hasLoss(object: JsonObject, { signals, names }: Layout, options: Readin
 }
 
 function faultOfRecord(object: JsonObject, options: ReadingOptions, fault: Fault): Rejection {
-  const names = shortened(Object.keys(object).join(", "), 120);
+  const names = shortened(recordOf(object, options).names.join(", "), 120);
   const key = RTT_KEYS.find((each) => options.columns?.has(each)) ?? "rtt";
   const [path, ...others] = nestedRtts(object, options.columns?.get(key));
   const isRtt = fault.expected?.includes("rtt");

@@ -235,8 +235,10 @@ function readingOf(options: ReadingOptions): ReadingOptions {
 /** Returns as many workers as requested and useful, using at most half of the memory. */
 function numWorkersFor(
   paths: readonly string[],
-  { numThreads = 1, memoryLimitBytes }: ImportOptions,
+  { numThreads = 1, memoryLimitBytes, startS }: ImportOptions,
 ): number {
+  // Times of --start depend on the number of rows before.
+  if (startS !== undefined) return 0;
   const sizeBytes = paths.reduce((sum, path) => sum + inputFingerprint(path).sizeBytes, 0);
   if (sizeBytes < PARALLEL_FROM_BYTES && !paths.includes(STANDARD_INPUT)) return 0;
   const numInMemory = Math.floor((memoryLimitBytes - RUNTIME_BYTES) / 2 / WORKER_BYTES);

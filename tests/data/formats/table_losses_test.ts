@@ -168,6 +168,16 @@ Deno.test("JSON: a field that others have is a loss; an unknown one is rejected 
   assertEquals([rttsOf(found), othersOf(found)], [[5, LOST, 6], []]);
   const never = foundIn([line(0), line(1)].join("\n"));
   assertEquals(othersOf(never), [[1, "nullValue"], [2, "nullValue"]]);
+  const columnar = { columns: ["src", "rtt"], data: [[SRC, 5]] };
+  assertStringIncludes(
+    adviceIn(foundIn(JSON.stringify(columnar)))[0],
+    "found src, rtt, expected dst; name them",
+  );
+  const started = foundIn(`[{"rtt":5,"ip":"x"},{"error":"timed out"},{"rtt":6}]`, {
+    dst: [DST],
+    startS: START_S,
+  });
+  assertEquals(rowsOf(started), [[DST, START_S, 5], [DST, START_S + 1, LOST], [DST, START_S + 2, 6]]);
   const statistics = JSON.stringify({ time: START_S, val: { median: 34, n: 1 } });
   for (const columns of [undefined, parseColumns("time=time,rtt=median")]) {
     const [advice] = adviceIn(foundIn(statistics, { columns, dst: [DST] }));

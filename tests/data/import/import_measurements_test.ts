@@ -217,7 +217,7 @@ Deno.test("importMeasurements() rejects inputs without ping results, reports the
       ["", "neither objects nor rows"],
       ["[]", "neither objects nor rows"],
       [JSON.stringify([ping({ type: "dns" }), { a: 1 }]), "dns 1, not a result 1"],
-      ['{"columns": ["src", "rtt"], "data": [["192.0.2.1", 5]]}', "not a result 1"],
+      ['{"columns": ["x", "y"], "data": [["192.0.2.1", 5]]}', "not a result 1"],
     ];
     for (const [text, found] of cases) {
       Deno.writeTextFileSync(path, text);
