@@ -371,7 +371,8 @@ function takeFindings(
     isLost = told;
   }
   if (metric >= 0) {
-    const name = textOf(fields[metric]) ?? "";
+    // VictoriaMetrics writes labels.
+    const name = textOf(objectOf(fields[metric]).__name__ ?? fields[metric]) ?? "";
     if (name !== "" && OTHER_METRIC.test(wordsOf(name))) {
       const lost = lossOfMetric(name, fields, layout, options, state, { src, timeUs });
       return take(lost ?? { skipped: `metric ${shortened(name)}` });
@@ -454,7 +455,7 @@ function lossOfMetric(
   { src, timeUs }: { src: string | undefined; timeUs: number },
 ): Finding | undefined {
   const signal = signalOf(wordsOf(name), layout.rtts[0].field);
-  if (!signal || (signal.kind !== "loss" && signal.kind !== "received")) return undefined;
+  if (!signal || !["loss", "percent", "received"].includes(signal.kind)) return undefined;
   const told = lossIn([signal], fields, { [signal.field]: name }, false, state.scale);
   if (typeof told === "object") return told;
   state.lossMetric ??= name;
@@ -648,8 +649,10 @@ function jsonRows({ values, rows }: JsonRecord, { time, rtts }: Layout): unknown
   const times = values[time];
   const isColumns = typeof times === "object" && times !== null && typeof values[rtts[0]?.field] === "object";
   if (!isColumns) return [[...values]];
+  const isColumn = (value: unknown) =>
+    typeof value === "object" && value !== null && Array.isArray(value) === Array.isArray(times);
   return Object.keys(times).map((row) =>
-    values.map((column) => typeof column === "object" && column !== null ? objectOf(column)[row] : column)
+    values.map((column) => isColumn(column) ? objectOf(column)[row] : column)
   );
 }
 
