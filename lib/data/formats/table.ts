@@ -571,7 +571,17 @@ interface JsonRecord {
   state: TableState;
 }
 
+/** The last record, since each is recognised before it is read. */
+let last: { object: JsonObject; options: ReadingOptions; record: JsonRecord } | undefined;
+
 function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
+  if (last?.object !== object || last.options !== options) {
+    last = { object, options, record: newRecordOf(object, options) };
+  }
+  return last.record;
+}
+
+function newRecordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
   let state = states.get(options);
   if (!state) states.set(options, state = new TableState());
   const rows = [object.data, object.values].find(Array.isArray);
