@@ -11,7 +11,7 @@ export interface LossScale {
 
 /** A field that may tell a loss. `says` is what it says then, in words. */
 export interface Signal {
-  readonly kind: "flag" | "state" | "code" | "loss" | "percent" | "received" | "sent";
+  readonly kind: "flag" | "state" | "word" | "code" | "loss" | "percent" | "received" | "sent";
   readonly field: number;
   readonly says?: string;
 }
@@ -19,9 +19,11 @@ export interface Signal {
 const KINDS: readonly (readonly [RegExp, Signal["kind"], string?])[] = [
   [/^(?:is_)?(?:success|succeeded|successful|alive|reachable|up|online|ok)$/, "flag", "0 or false"],
   [/^(?:status|result|error)_?code$/, "code", "a code of PowerShell"],
+  [/^(?:ping_)?(?:status|state)$/, "state", "0, down, unreachable, timeout"],
+  // 0 and false are no error and the type of an echo reply.
   [
-    /^(?:(?:ping_)?(?:status|state|result|outcome)|type|error|err|(?:error_)?(?:message|msg)|reason)$/,
-    "state",
+    /^(?:result|outcome|type|error|err|(?:error_)?(?:message|msg)|reason)$/,
+    "word",
     "down, unreachable, timeout",
   ],
   [/(?:percent|pct).*loss|loss.*(?:percent|pct|%)/, "percent", "100"],
@@ -37,8 +39,8 @@ export function signalOf(name: string, field: number): Signal | undefined {
   return kind && { kind, field, ...(says === undefined ? {} : { says }) };
 }
 
-const LOST_STATE =
-  /^(?:lost|loss|down|offline|dead|fail(?:ed|ure)?|false|unreach(?:able)?|110(?:0[2-5]|1[03]))$/;
+const LOST_WORD = /^(?:lost|loss|down|offline|dead|fail(?:ed|ure)?|unreach(?:able)?)$/;
+const LOST_CODE = /^(?:false|110(?:0[2-5]|1[03]))$/;
 const LOST_FLAG = /^(?:0(?:\.0*)?|false|no|n|f|down|offline|dead)$/;
 /** States that say nothing about the path. */
 const NO_STATE =
@@ -66,12 +68,13 @@ export function lossIn(
     if (typeof value === "object") continue;
     if (kind === "flag") {
       isLost ||= value === false || value === 0 || LOST_FLAG.test(String(value).toLowerCase());
-    } else if (kind === "state" || kind === "code") {
+    } else if (kind === "state" || kind === "code" || kind === "word") {
       const text = String(value).toLowerCase();
       if (NO_STATE.test(text)) return { skipped: `status ${shortened(String(value))}` };
       // Numbers as of Uptime Kuma: 0 down, 1 up, 2 pending, 3 maintenance.
       if (!hasRtt && kind === "state" && (text === "2" || text === "3")) return { skipped: `status ${text}` };
-      isLost ||= LOST_STATE.test(text) || NO_REPLY_SENTENCE.test(text) || (kind === "state" && text === "0");
+      isLost ||= LOST_WORD.test(text) || NO_REPLY_SENTENCE.test(text) ||
+        (kind !== "word" && LOST_CODE.test(text)) || (kind === "state" && text === "0");
     } else {
       const number = typeof value === "number" ? value : decimal(String(value).replace(/\s*%$/, ""));
       if (Number.isNaN(number)) continue;

@@ -271,7 +271,7 @@ export function layoutOf(
     ? names.flatMap((name, field) => used.has(field) ? [] : signalOf(wordsOf(name), field) ?? [])
     : [];
   const isOther = (field: number) => !used.has(field) || field === metric;
-  const states = signals.filter(({ kind }) => kind === "state").map(({ field }) => field);
+  const states = signals.filter(({ kind }) => kind === "state" || kind === "word").map(({ field }) => field);
   for (const { field } of signals) used.add(field);
   const others = [...names.keys()].filter(isOther).concat(states);
   const nameOf = (field: number) => hasHeader && names[field] || `column ${field + 1}`;

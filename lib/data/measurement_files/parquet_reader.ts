@@ -438,7 +438,7 @@ function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns 
     const column = file.column(names[field]);
     const isUsable = column !== undefined && (isNumber(column) || isText(column));
     // A state of another type is no word; a flag of another type may be a loss.
-    return isUsable || (kind !== "state" && kind !== "code" &&
+    return isUsable || (!["state", "word", "code"].includes(kind) &&
       needColumn(file, [names[field]], isNumber, "a number or text, since it may tell a loss"));
   });
   const isNaive = element?.logical_type?.type === "TIMESTAMP" && !element.logical_type.isAdjustedToUTC;

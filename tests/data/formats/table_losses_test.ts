@@ -29,7 +29,7 @@ Deno.test("a loss told beside the RTT is a loss, whatever its column is called",
   lost.push("packet_loss,100", "Loss%,100.0", "percent_packet_loss,100", "pktloss,1", "loss,100%");
   lost.push("rcv,0", "packets_received,0", "monitor.status,down");
   const replies = ["success,1", "up,true", "status,1", "statuscode,0", "percent_packet_loss,1", "loss,0.33"];
-  replies.push("rcvd,3", "msg,64 bytes", "error,", "type,IPv4");
+  replies.push("rcvd,3", "msg,64 bytes", "error,", "type,IPv4", "error,0", "error,false", "type,0");
   const skipped = ["status,maintenance", "state,PENDING", "status,paused", "sent,0"];
   const rejected = ["loss,300", "packet_loss,-1"];
   const cases: [string[], (rtt: number | string) => boolean][] = [

@@ -286,5 +286,5 @@ Deno.test("readMeasurements(): naive times take the zone, constants the other en
     assertEquals(Array.from(batch.rttMs), [34, 35, -1, -1]);
     assertEquals(rejects.counts, { nullValue: 1 });
     assertStringIncludes(said.join("\n"), "192.0.2.1 or 2001:db8::1 (--src); ");
-    assertStringIncludes(said.join("\n"), "success 0 or false, or status down");
+    assertStringIncludes(said.join("\n"), "success 0 or false, or status 0, down");
   }));
