@@ -169,8 +169,8 @@ class TableState {
   mark: string | undefined;
   /** Whether semicolons separate fields, so that a comma is a decimal one. */
   hasSemicolons = false;
-  /** The series of a long table that tells losses, and the last moments that were lost. */
-  lossMetric: string | undefined;
+  /** The series of a long table that tells a destination's losses, and the last moments that were lost. */
+  readonly lossMetrics: Map<string | undefined, string> = new Map();
   readonly lost: Set<string> = new Set();
 }
 
@@ -445,7 +445,7 @@ function isRepeatedLoss({ lost }: TableState, moment: string): boolean {
   return false;
 }
 
-/** The loss that a series beside that of RTTs tells. The first such series of a text tells all of them. */
+/** The loss that a series beside that of RTTs tells. The first such series of a destination tells all of them. */
 function lossOfMetric(
   name: string,
   fields: readonly unknown[],
@@ -458,9 +458,10 @@ function lossOfMetric(
   if (!signal || !["loss", "percent", "received"].includes(signal.kind)) return undefined;
   const told = lossIn([signal], fields, { [signal.field]: name }, false, state.scale);
   if (typeof told === "object") return told;
-  state.lossMetric ??= name;
   const dst = textOf(fields[layout.dst]);
-  if (!told || name !== state.lossMetric || isRepeatedLoss(state, `${src} ${dst} ${timeUs}`)) {
+  const { lossMetrics } = state;
+  if (!lossMetrics.has(dst) && lossMetrics.size < MAX_LOST_MOMENTS) lossMetrics.set(dst, name);
+  if (!told || name !== (lossMetrics.get(dst) ?? name) || isRepeatedLoss(state, `${src} ${dst} ${timeUs}`)) {
     return undefined;
   }
   return pingRow({ src, dst, timeUs, rttsMs: LOST, numLost: NaN }, options);
