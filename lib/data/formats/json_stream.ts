@@ -133,8 +133,8 @@ export function objectsOf(
   return objects.sort((a, b) => a.offsetBytes - b.offsetBytes);
 }
 
-/** Strings, which may contain these words, and the words outside of strings. */
-const NOT_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
+/** Strings, which may contain these words and lack their end, and the words outside of strings. */
+const NOT_NUMBERS = /"(?:[^"\\]|\\[^])*"?|-?\b(?:NaN|Infinity)\b/g;
 
 export class JsonObjectScanner {
   readonly #isLines: boolean;
@@ -143,8 +143,11 @@ export class JsonObjectScanner {
   #bounds: number[] = [];
   #marks: JsonMark[] = [];
   readonly #containers: { opener: number; offsetBytes: number }[] = [];
-  /** Bytes that were pushed but not yet consumed. */
-  #bytes = new Uint8Array(0);
+  /** Begins with the bytes that were pushed but not yet consumed, `#length` of them. */
+  #buffer = new Uint8Array(0);
+  #length = 0;
+  /** How far the incomplete object has been scanned. */
+  #scanned: ObjectScan = { at: -1, depth: 0, isInText: false };
   /** Offset of their first byte in the text. */
   #baseBytes = 0;
   /** Index of the next byte between objects, or of the opening brace of an incomplete object. */
@@ -154,8 +157,8 @@ export class JsonObjectScanner {
   #isEscaped = false;
   #isSkipping = false;
   #numObjects = 0;
-  /** Index of the next newline; recomputed once it is before {@link #at}. */
-  #newline = -1;
+  /** Index of the next newline, or from which to look for it. */
+  #newline = 0;
   /** Thrown once the objects before it have been taken. */
   #fault: FormatError | undefined;
 
@@ -177,11 +180,14 @@ export class JsonObjectScanner {
    * @throws {FormatError} If the text before is not JSON or nested too deeply. {@link end} throws it too.
    */
   push(chunk: Uint8Array): JsonPiece {
-    const bytes = new Uint8Array(this.#bytes.length + chunk.length);
-    bytes.set(this.#bytes);
-    bytes.set(chunk, this.#bytes.length);
-    this.#bytes = bytes;
-    this.#newline = -1;
+    const length = this.#length + chunk.length;
+    if (length > this.#buffer.length) {
+      const grown = new Uint8Array(Math.max(length, 2 * this.#length));
+      grown.set(this.#bytes);
+      this.#buffer = grown;
+    }
+    this.#buffer.set(chunk, this.#length);
+    this.#length = length;
     if (this.#fault) throw this.#fault;
     [this.#bounds, this.#marks] = [[], []];
     try {
@@ -190,11 +196,21 @@ export class JsonObjectScanner {
       if (!(error instanceof FormatError)) throw error;
       this.#fault = error;
     }
-    const [offsetBytes, numConsumed] = [this.#baseBytes, this.#at];
-    this.#bytes = bytes.slice(numConsumed);
+    const [offsetBytes, numConsumed, bytes] = [this.#baseBytes, this.#at, this.#bytes];
+    const found = { offsetBytes, numConsumed, bounds: Uint32Array.from(this.#bounds), marks: this.#marks };
+    // The buffer grows until an object is complete, so that its bytes are not copied with each chunk.
+    if (numConsumed === 0) return { bytes: new Uint8Array(0), ...found };
+    this.#buffer = bytes.slice(numConsumed);
+    this.#length = this.#buffer.length;
     this.#baseBytes += numConsumed;
+    this.#newline = Math.max(0, this.#newline - numConsumed);
+    this.#scanned.at -= numConsumed;
     this.#at = 0;
-    return { bytes, offsetBytes, numConsumed, bounds: Uint32Array.from(this.#bounds), marks: this.#marks };
+    return { bytes, ...found };
+  }
+
+  get #bytes(): Uint8Array<ArrayBuffer> {
+    return this.#buffer.subarray(0, this.#length);
   }
 
   #scan(): void {
@@ -207,7 +223,10 @@ export class JsonObjectScanner {
       }
       const start = this.#at;
       const endOfLine = this.#endOfWholeLine(start);
-      const { end, state } = endOfLine ? { end: endOfLine, state: "whole" } : scanObject(bytes, start);
+      if (this.#scanned.at <= start) this.#scanned = { at: start, depth: 0, isInText: false };
+      const { end, state } = endOfLine
+        ? { end: endOfLine, state: "whole" }
+        : scanObject(bytes, start, this.#scanned);
       if (state === "whole") {
         this.#bounds.push(start, end);
         this.#at = end;
@@ -219,6 +238,7 @@ export class JsonObjectScanner {
       else {
         this.#open(OPEN_BRACE);
         this.#mark("begin", this.#baseBytes + start);
+        this.#scanned.at = -1;
       }
     }
   }
@@ -230,8 +250,8 @@ export class JsonObjectScanner {
    */
   #endOfWholeLine(start: number): number {
     const bytes = this.#bytes;
-    if (this.#newline < start) {
-      const found = bytes.indexOf(NEWLINE, start);
+    if (this.#newline < start || bytes[this.#newline] !== NEWLINE) {
+      const found = bytes.indexOf(NEWLINE, Math.max(start, this.#newline));
       this.#newline = found < 0 ? bytes.length : found;
     }
     const end = this.#newline;
@@ -245,14 +265,14 @@ export class JsonObjectScanner {
 
   /** Whether the text so far ends inside an object, a list or a string. */
   get isOpen(): boolean {
-    return this.#at < this.#bytes.length || this.#containers.length > 0 || this.#inString;
+    return this.#at < this.#length || this.#containers.length > 0 || this.#inString;
   }
 
   /** @throws {FormatError} If the text ended inside an object or a list. */
   end(): void {
     if (this.#fault) throw this.#fault;
     if (!this.isOpen) return;
-    const isInObject = this.#at < this.#bytes.length;
+    const isInObject = this.#at < this.#length;
     const open = this.#containers.at(-1);
     const inside = isInObject
       ? `the object that begins at byte ${this.#baseBytes + this.#at}`
@@ -260,17 +280,17 @@ export class JsonObjectScanner {
         `${open?.offsetBytes ?? 0}`;
     throw new FormatError(
       `the JSON ends inside ${inside}, so it is truncated; fetch the file again`,
-      this.#where(this.#baseBytes + this.#bytes.length),
+      this.#where(this.#baseBytes + this.#length),
     );
   }
 
   /** Moves past bytes between objects. @returns False if they are not JSON. */
   #step(): boolean {
-    const byte = this.#bytes[this.#at];
+    const byte = this.#buffer[this.#at];
     if (this.#isSkipping) {
       const newline = this.#bytes.indexOf(NEWLINE, this.#at);
       this.#isSkipping = newline < 0;
-      this.#at = newline < 0 ? this.#bytes.length : newline + 1;
+      this.#at = newline < 0 ? this.#length : newline + 1;
       return true;
     }
     if (this.#inString) return this.#scanString();
@@ -337,24 +357,35 @@ export class JsonObjectScanner {
   }
 }
 
+/** How far an object has been scanned, so that more bytes continue there. */
+interface ObjectScan {
+  at: number;
+  depth: number;
+  isInText: boolean;
+}
+
 /** Finds the end of an object or its first damaged byte; `unfinished` if the bytes contain neither. */
 function scanObject(
   bytes: Uint8Array,
   start: number,
+  scan: ObjectScan,
 ): { end: number; state: "whole" | "damaged" | "unfinished" } {
   const limit = Math.min(bytes.length, start + MAX_OBJECT_BYTES);
-  let depth = 0;
-  for (let at = start; at < limit; at++) {
+  let { at, depth, isInText } = scan;
+  for (; at < limit; at++) {
     const byte = bytes[at];
-    if (IS_DELIMITER[byte] === 0) continue;
-    if (byte === QUOTE) {
-      at = scanText(bytes, at + 1, limit);
-      if (at < limit && bytes[at] === NEWLINE) return { end: at, state: "damaged" };
+    if (!isInText && IS_DELIMITER[byte] === 0) continue;
+    if (isInText || byte === QUOTE) {
+      at = scanText(bytes, isInText ? at : at + 1, limit);
+      isInText = at >= limit || bytes[at] === BACKSLASH;
+      if (isInText) break;
+      if (bytes[at] === NEWLINE) return { end: at, state: "damaged" };
     } else if (byte === OPEN_BRACE && depth > 0 && isNewLine(bytes, start, at)) {
       return { end: at - 1, state: "damaged" };
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
     else if (--depth === 0) return { end: at + 1, state: "whole" };
   }
+  Object.assign(scan, { at, depth, isInText });
   return { end: limit, state: "unfinished" };
 }
 
@@ -369,12 +400,14 @@ function isNewLine(bytes: Uint8Array, start: number, brace: number): boolean {
   return bytes[at] !== COMMA && bytes[at] !== COLON && bytes[at] !== OPEN_BRACKET;
 }
 
-/** Index of a string's closing quote or of a newline; `limit` or more if there is neither. */
+/** Index of a string's closing quote, of a newline, or of a last backslash; else `limit` or more. */
 function scanText(bytes: Uint8Array, from: number, limit: number): number {
   for (let at = from; at < limit; at++) {
     const byte = bytes[at];
     if (byte === QUOTE || byte === NEWLINE) return at;
-    if (byte === BACKSLASH && bytes[at + 1] !== NEWLINE) at++;
+    if (byte !== BACKSLASH) continue;
+    if (at + 1 === bytes.length) return at;
+    if (bytes[at + 1] !== NEWLINE) at++;
   }
   return limit;
 }

@@ -9,6 +9,8 @@ import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.
 import { MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
 
 const NEWLINE = 0x0a;
+const SPACE = 0x20;
+const BLANK_BYTES = 1 << 16;
 
 export interface Found {
   finding: Finding;
@@ -45,8 +47,14 @@ export interface ByteReader {
 export class MeasurementReader {
   readonly #toUtf8 = new ToUtf8();
   readonly #decoder = new TextDecoder();
-  /** Bytes received before the format is known. */
-  #head: Uint8Array = new Uint8Array(0);
+  /** Text and bytes received before the format is known, without the blank beginning. */
+  #head = "";
+  #chunks: Uint8Array[] = [];
+  /** Lines in the head, and their number at which the format is determined next. */
+  #numLines = 0;
+  #nextLines = 1;
+  /** The blank beginning: `cutLines` are those of a chunk that is in the head. */
+  readonly #blank = { bytes: 0, lines: 0, cutLines: 0 };
   #json: ByteReader | undefined;
   #text: TextReader | undefined;
   /** Whether lines end with just a carriage return, as in spreadsheets for old Macs. */
@@ -78,39 +86,86 @@ export class MeasurementReader {
   }
 
   #read(chunk: Uint8Array, isEnd: boolean): void {
-    const isKnown = this.#json !== undefined || this.#text !== undefined;
-    const bytes = isKnown ? chunk : concat([this.#head, chunk]);
-    if (!isKnown && !this.#open(bytes, isEnd)) {
-      this.#head = bytes;
-      return;
+    if (this.#json) this.#json.push(chunk);
+    else {
+      const text = this.#decoder.decode(chunk, { stream: !isEnd });
+      if (this.#text) this.#pushText(text);
+      else this.#readHead(chunk, text, isEnd);
     }
-    this.#head = new Uint8Array(0);
-    if (this.#json) {
-      this.#json.push(bytes);
-      if (isEnd) this.#json.end();
-    } else {
-      const text = this.#decoder.decode(bytes, { stream: !isEnd });
-      this.#text?.push(this.#isCarriageReturns ? text.replaceAll("\r", "\n") : text);
-      if (isEnd) this.#text?.push(undefined);
-    }
+    if (isEnd) this.#json ? this.#json.end() : this.#text?.push(undefined);
   }
 
-  /** Recognises the format. @returns False if that takes more bytes. */
-  #open(bytes: Uint8Array, isEnd: boolean): boolean {
+  #pushText(text: string): void {
+    this.#text?.push(this.#isCarriageReturns ? text.replaceAll("\r", "\n") : text);
+  }
+
+  /**
+   * Determines the format at the ends of lines 1, 2, 4, 8, …, at {@link MAX_HEAD_CHARACTERS} and at the end of
+   * the text: the format depends only on the text, and each character is examined a bounded number of times.
+   */
+  #readHead(chunk: Uint8Array, whole: string, isEnd: boolean): void {
+    const text = this.#head === "" ? whole.trimStart() : whole;
+    const numCut = text.length < whole.length ? numNewlines(whole.slice(0, whole.length - text.length)) : 0;
+    // An empty file contains no measurements: an empty log among others is not an error.
+    if (this.#head === "" && text === "") {
+      this.#blank.bytes += chunk.length;
+      this.#blank.lines += numCut;
+      return;
+    }
+    this.#blank.cutLines += numCut;
+    const before = this.#head.length;
+    this.#head += text;
+    this.#chunks.push(chunk);
+    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
+      const length = before + at + 1;
+      if (length > MAX_HEAD_CHARACTERS) break;
+      if (++this.#numLines < this.#nextLines) continue;
+      this.#nextLines *= 2;
+      if (this.#open(length, false)) return;
+    }
+    if (isEnd || this.#head.length >= MAX_HEAD_CHARACTERS) this.#open(MAX_HEAD_CHARACTERS, isEnd);
+  }
+
+  /** Recognises the format by the first characters. @returns False if that takes more of them. */
+  #open(length: number, isEnd: boolean): boolean {
     const { path, options, take } = this;
-    // A UTF-16 unit takes up to three bytes in UTF-8.
-    let head = new TextDecoder().decode(bytes.subarray(0, 3 * MAX_HEAD_CHARACTERS), { stream: !isEnd });
+    let head = this.#head.slice(0, length);
     this.#isCarriageReturns = /\r.+\r/.test(head) && !head.includes("\n");
     if (this.#isCarriageReturns) head = head.replaceAll("\r", "\n");
-    // An empty file contains no measurements: an empty log among others is not an error.
-    if (head.trim() === "") return false;
-    const recognised = recognise(head.slice(0, MAX_HEAD_CHARACTERS), isEnd, options, path);
+    const recognised = recognise(head, isEnd, options, path);
     if (!recognised) return false;
-    this.format = recognised.kind === "json" ? "json" : recognised.format.name;
-    if (recognised.kind === "json") this.#json = this.json ?? new JsonReader(path, options, take);
-    else this.#text = recognised.format.open(options, take, path);
+    const [text, bytes] = [this.#head, concat(this.#chunks)];
+    [this.#head, this.#chunks] = ["", []];
+    if (recognised.kind === "json") {
+      this.format = "json";
+      this.#json = this.json ?? new JsonReader(path, options, take);
+      this.#pushBlank(this.#json);
+      this.#json.push(bytes);
+    } else {
+      this.format = recognised.format.name;
+      const numBlank = this.#blank.lines + this.#blank.cutLines;
+      this.#text = recognised.format.open(options, (finding, line) => take(finding, line + numBlank), path);
+      this.#pushText(text);
+    }
     return true;
   }
+
+  /** Replaces the blank beginning, so that offsets and lines in JSON are those of the text. */
+  #pushBlank(json: ByteReader): void {
+    let { bytes, lines } = this.#blank;
+    while (bytes > 0) {
+      const part = new Uint8Array(Math.min(bytes, BLANK_BYTES)).fill(SPACE).fill(NEWLINE, 0, lines);
+      json.push(part);
+      bytes -= part.length;
+      lines = Math.max(0, lines - part.length);
+    }
+  }
+}
+
+function numNewlines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
+  return count;
 }
 
 class JsonReader implements ByteReader {

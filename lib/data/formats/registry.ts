@@ -41,7 +41,7 @@ const TEXT_FORMATS = FORMATS.flatMap(({ name, text }) => text ? [{ name, ...text
 export const MAX_HEAD_CHARACTERS = 1 << 16;
 
 /** After this many unknown lines, the format counts as unknown. */
-const MAX_UNKNOWN_LINES = 100;
+const MAX_UNKNOWN_LINES = 1000;
 /** A text that continues is recognised only from this many characters on. */
 export const MIN_HEAD_CHARACTERS = 32;
 
@@ -120,7 +120,8 @@ export function recognise(
   if (!isLast && head.length < MIN_HEAD_CHARACTERS) return undefined;
   if (beginsAsJson(head, options)) return { kind: "json" };
   const lines = isLast ? head : head.slice(0, head.lastIndexOf("\n") + 1);
-  const hasManyLines = lines.split("\n").length > MAX_UNKNOWN_LINES;
+  const numLines = lines.split("\n").length - 1;
+  const hasManyLines = numLines > MAX_UNKNOWN_LINES;
   // `ping -f` writes backspaces.
   // deno-lint-ignore no-control-regex
   const isBinary = /[\0-\x07\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));
@@ -136,8 +137,8 @@ export function recognise(
     if (isOther) throw unknownFormat(head, path);
     // JSON lines after something else, such as a program's greeting.
     if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
-    // A line with a comma may be a greeting; later lines decide.
-    const isKnown = format && (format.name !== table.name || sure || isLast || hasManyLines);
+    // A first line, or one with a comma, may be a greeting; later lines decide.
+    const isKnown = format && (sure || isLast || hasManyLines || format.name !== table.name && numLines > 1);
     if (isKnown) return { kind: "text", format };
   }
   if (!isLast && !isBinary && !hasManyLines) return undefined;
