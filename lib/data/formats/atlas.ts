@@ -9,6 +9,7 @@
 import { type Address, readAddress } from "../addresses/address_book.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import { shortened } from "../../base/errors.ts";
+import { type Reading, ReadingCache } from "./reading.ts";
 import {
   type Format,
   type JsonObject,
@@ -35,6 +36,7 @@ export const atlas: Format = {
   json: {
     hasKeys: true,
     isResult: (object) => resultType(object) !== undefined,
+    reading,
     findings(object, options) {
       const type = object.type === "ping" ? "ping" : resultType(object);
       if (type !== "ping") return [{ skipped: shortened(type ?? "unknown", MAX_TYPE_LENGTH) }];
@@ -42,6 +44,23 @@ export const atlas: Format = {
     },
   },
 };
+
+const readings = new ReadingCache();
+
+function reading({ type, dst_addr: dst }: JsonObject, { source, rtt }: ReadingOptions): Reading {
+  const from = source === "from" || source === "src_addr"
+    ? source
+    : "from, or src_addr if from is not public";
+  return readings.get([type, dst === undefined, source, rtt], () => ({
+    format: "atlas",
+    time: "timestamp (Unix seconds, UTC)",
+    source: from,
+    destination: dst === undefined ? "addr" : "dst_addr",
+    rtt: `${rtt} of result[].rtt (ms)`,
+    noReply: "rcvd 0, or no rtt in result",
+    notUsed: [],
+  }));
+}
 
 interface Replies {
   /** Includes duplicates and late replies. */
@@ -106,9 +125,13 @@ function toNumber(value: unknown): number {
 /** The `type` of a result; `ping` if it only has the fields of one; undefined if it is not a result. */
 export function resultType(object: JsonObject): string | undefined {
   const { type, result } = object;
-  const isResult = "prb_id" in object || "msm_id" in object || "timestamp" in object;
-  if (typeof type === "string") return isResult ? type : undefined;
+  const hasIds = "prb_id" in object || "msm_id" in object;
+  const isResult = hasIds || "timestamp" in object;
   const hasTarget = "dst_addr" in object || "addr" in object;
+  // Programs' own objects also have a type and a timestamp.
+  if (typeof type === "string") {
+    return hasIds || isResult && (hasTarget || "result" in object) ? type : undefined;
+  }
   // A measurement with named fields may also have a time and a target, but a result lists its RTTs.
   if (!isResult || !hasTarget || "rtt" in object) return undefined;
   const isPing = Array.isArray(result)
@@ -159,10 +182,12 @@ export function convertPing(result: JsonObject, options: ReadingOptions): PingRo
 function unmeasured(result: JsonObject, { rttsMs, numErrors }: Replies, timestampS: number) {
   if (toNumber(result.sent) === 0) return "nothing sent";
   if (numErrors > 0 && numErrors === rttsMs.length) return "error of the probe";
+  // The server's clock decides where it is known, since a probe may not report its synchronisation.
   const unsyncedS = toNumber(result.lts);
   const storedAfterS = toNumber(result.stored_timestamp) - timestampS;
-  const isWrong = unsyncedS < 0 || unsyncedS > MAX_UNSYNCED_S || storedAfterS < STORED_AFTER_S.least ||
-    storedAfterS > STORED_AFTER_S.most;
+  const isWrong = Number.isNaN(storedAfterS)
+    ? unsyncedS < 0 || unsyncedS > MAX_UNSYNCED_S
+    : storedAfterS < STORED_AFTER_S.least || storedAfterS > STORED_AFTER_S.most;
   return isWrong ? "clock not synchronised" : undefined;
 }
 

@@ -23,15 +23,28 @@ import {
   objectOf,
   type ReadingOptions,
 } from "./format.ts";
+import { ReadingCache } from "./reading.ts";
 
 /** The API sends at most 16 packets. */
 const MAX_PACKETS = 64;
+
+const readings = new ReadingCache();
 
 export const globalping: Format = {
   name: "globalping",
   title: "measurements of Globalping (JSON)",
   json: {
     isResult: isGlobalping,
+    reading: (_, { source, rtt }) =>
+      readings.get([source, rtt], () => ({
+        format: "globalping",
+        time: "createdAt (ISO 8601, UTC)",
+        source: source === NETWORK_SOURCE ? "probe (network and city)" : "unknown",
+        destination: "resolvedAddress",
+        rtt: `${rtt} of timings[].rtt (ms)`,
+        noReply: "stats.rcv 0",
+        notUsed: ["rawOutput"],
+      })),
     findings: globalpingRows,
     // Objects written by other programs may lack an id.
     idOf: (object) => typeof object.id === "string" ? object.id : hashOf(object).toHex(),
@@ -73,7 +86,8 @@ function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Gene
     else {
       const destination = parseAddress(String(result.resolvedAddress));
       const isV6 = destination?.length === 16;
-      if (!destination) yield { reason: "nullValue", found: "resolvedAddress" };
+      // The name did not resolve, or the probe had an error of its own.
+      if (!destination) yield { skipped: "globalping finished without an address" };
       else if (options.source !== NETWORK_SOURCE) {
         const advice = `add --source ${NETWORK_SOURCE} to make each network and city a source`;
         const found = "Globalping does not publish the addresses of its probes";

@@ -40,6 +40,7 @@ import {
   readTime,
   RTT_UNITS,
 } from "./format.ts";
+import { ReadingCache } from "./reading.ts";
 
 /** Labels that name the destination, best first. */
 const DESTINATIONS = ["ip", "target", "url", "dst", "destination", "instance", "host"];
@@ -62,6 +63,7 @@ export const prometheus: Format = {
   title: "range queries of Prometheus (JSON)",
   json: {
     isResult: (object) => isSeries(object) || isAnswer(object),
+    reading: readingOf,
     *findings(object, options) {
       if (isSeries(object)) {
         // The RTT of the same probe also reports its losses.
@@ -90,6 +92,36 @@ export const prometheus: Format = {
     },
   },
 };
+
+const readings = new ReadingCache();
+
+function readingOf(object: JsonObject, { src, dst }: ReadingOptions): ReturnType<typeof readings.get> {
+  const { result } = objectOf(object.data);
+  const all = isSeries(object) ? [object] : Array.isArray(result) ? result.map(objectOf) : [];
+  const labels = all.map(({ metric }) => objectOf(metric));
+  const names = [...new Set(labels.map(({ __name__: name }) => String(name ?? "a series without a name")))];
+  const given = (usual: readonly string[], option: string, constants: readonly string[] | undefined) => {
+    const found = usual.filter((label) => labels.some((each) => label in each));
+    const constant = constants ? `${constants.join(", ")} (--${option})` : undefined;
+    return [...found, constant].filter(Boolean).join(", else ") || `unknown (--${option})`;
+  };
+  return readings.get([names, labels.map(Object.keys)[0], src, dst], () => {
+    const others = names.filter((name) =>
+      NOT_RTT_NAME.test(name) && !name.startsWith("probe_") &&
+      !name.startsWith("smokeping_")
+    );
+    const rtts = names.filter((name) => !others.includes(name) && name !== "probe_success");
+    return {
+      format: "prometheus",
+      time: "values (Unix seconds, UTC)",
+      source: given(SOURCES, "src", src),
+      destination: given(DESTINATIONS, "dst", dst),
+      rtt: rtts.map((name) => `${name} (${UNIT.exec(name)?.[1] ?? "s"})`).join(", ") || "none",
+      noReply: names.includes("probe_success") ? "probe_success 0, or 0, NaN or Inf" : "0, NaN or Inf",
+      notUsed: others,
+    };
+  });
+}
 
 function isAnswer({ status, data, errorType }: JsonObject): boolean {
   if (status === "error") return typeof errorType === "string";

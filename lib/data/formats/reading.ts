@@ -24,3 +24,19 @@ export function readingLines({ format, notUsed, ...parts }: Reading): string[] {
     `RTT = ${rtt}, no reply = ${noReply}`;
   return notUsed.length === 0 ? [said] : [said, `not used: ${notUsed.join(", ")}`];
 }
+
+/** Makes one reading for the same fields and options, so that consumers say it once. */
+export class ReadingCache {
+  readonly #readings = new Map<string, Reading>();
+
+  /** @param key What the reading depends on. */
+  get(key: readonly unknown[], make: () => Reading): Reading {
+    const text = JSON.stringify(key);
+    const found = this.#readings.get(text) ?? make();
+    // Texts may name any number of fields.
+    if (this.#readings.size < MAX_READINGS) this.#readings.set(text, found);
+    return found;
+  }
+}
+
+const MAX_READINGS = 1000;

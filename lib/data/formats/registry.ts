@@ -42,6 +42,8 @@ export const MAX_HEAD_CHARACTERS = 1 << 16;
 
 /** After this many unknown lines, the format counts as unknown. */
 const MAX_UNKNOWN_LINES = 1000;
+/** A text that continues is recognised by its words only from this many lines on. */
+const MIN_LINES = 8;
 /** A text that continues is recognised only from this many characters on. */
 export const MIN_HEAD_CHARACTERS = 32;
 
@@ -137,8 +139,9 @@ export function recognise(
     if (isOther) throw unknownFormat(head, path);
     // JSON lines after something else, such as a program's greeting.
     if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
-    // A first line, or one with a comma, may be a greeting; later lines decide.
-    const isKnown = format && (sure || isLast || hasManyLines || format.name !== table.name && numLines > 1);
+    // First lines, or one with a comma, may be a greeting or an error; later lines decide.
+    const isClear = format?.name !== table.name && numLines >= MIN_LINES;
+    const isKnown = format && (sure || isLast || hasManyLines || isClear);
     if (isKnown) return { kind: "text", format };
   }
   if (!isLast && !isBinary && !hasManyLines) return undefined;

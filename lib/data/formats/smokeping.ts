@@ -30,6 +30,7 @@ import {
   readTime,
   RTT_UNITS,
 } from "./format.ts";
+import { ReadingCache } from "./reading.ts";
 
 /** Pings per round, unless the columns imply another number. */
 const NUM_PINGS = 20;
@@ -40,6 +41,36 @@ const UNIT = /(?:[\s_[(]+(?<unit>ms|us|µs|ns|s|sec|seconds)|[\s_[(]*(?<percent>
 const NOT_USUAL =
   /(?<![a-z.-]|\d ?)(?:min(?:imum)?|max(?:imum)?|best|worst|std(?:dev)?|m?dev|jitter)(?![a-z.-])/;
 
+const UNIT_NAMES: Readonly<Record<number, string>> = { 1: "ms", 1000: "s", 0.001: "µs" };
+const readings = new ReadingCache();
+
+function readingOf({ meta }: JsonObject, options: ReadingOptions): ReturnType<typeof readings.get> {
+  const names = (objectOf(meta).legend as unknown[]).map(String);
+  const { src, dst } = options;
+  return readings.get([names, src, dst], () => {
+    const series = seriesOf(names, options);
+    const named = (columns: number[]) => columns.filter((at) => at >= 0).map((at) => names[at]).join(", ");
+    const used = series.flatMap(({ rtt, loss, pings }) => [loss, ...(rtt >= 0 ? [rtt] : pings)]);
+    return {
+      format: "smokeping",
+      time: "meta.start and meta.step (Unix seconds, UTC)",
+      source: src ? `${src.join(", ")} (--src)` : "unknown (--src)",
+      destination: [...new Set(series.map((each) => each.dst ?? `${dst?.join(", ") ?? "unknown"} (--dst)`))]
+        .join(", "),
+      rtt: series.map(({ rtt, rttUnitMs, pings }) =>
+        `${named(rtt >= 0 ? [rtt] : pings)} (${UNIT_NAMES[rttUnitMs] ?? `${rttUnitMs} ms`})`
+      ).join(", ") || "unknown",
+      noReply: [
+        named(series.map(({ loss }) =>
+          loss
+        )),
+        "null",
+      ].filter(Boolean).join(" of all pings, or "),
+      notUsed: names.filter((_, at) => !used.includes(at)),
+    };
+  });
+}
+
 export const smokeping: Format = {
   name: "smokeping",
   title: "SmokePing by rrdtool xport --json",
@@ -48,6 +79,7 @@ export const smokeping: Format = {
       const { step, legend } = objectOf(meta);
       return Array.isArray(data) && typeof step === "number" && Array.isArray(legend);
     },
+    reading: readingOf,
     findings: findingsOf,
   },
 };
