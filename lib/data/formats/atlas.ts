@@ -39,6 +39,11 @@ export const atlas: Format = {
     reading,
     findings(object, options) {
       const type = object.type === "ping" ? "ping" : resultType(object);
+      if (type === "unknown" && object.result === undefined) {
+        const found = `found ${shortened(Object.keys(object).join(", "), 120)}`;
+        const advice = "name the fields with --columns, such as rtt=a.b for field b of field a";
+        return [{ reason: "incompleteResult", found, expected: "result or rcvd", advice }];
+      }
       if (type !== "ping") return [{ skipped: shortened(type ?? "unknown", MAX_TYPE_LENGTH) }];
       return [convertPing(object, options)];
     },

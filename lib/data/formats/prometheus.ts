@@ -128,9 +128,17 @@ function isAnswer({ status, data, errorType }: JsonObject): boolean {
   return status === "success" && typeof objectOf(data).resultType === "string";
 }
 
-function isSeries({ metric, value, values }: JsonObject): boolean {
+function isSeries(series: JsonObject): boolean {
+  const { metric } = series;
   const isMetric = typeof metric === "object" && metric !== null && !Array.isArray(metric);
-  return isMetric && [value, (values as unknown[] | undefined)?.[0]].some(isSample);
+  return isMetric && samplesOf(series).length > 0;
+}
+
+/** The samples of a series; exports of VictoriaMetrics list their times (ms) apart. */
+function samplesOf({ value, values, timestamps }: JsonObject): [number, string][] {
+  const list = Array.isArray(values) ? values : [value];
+  if (!Array.isArray(timestamps)) return list.filter(isSample);
+  return timestamps.map((timeMs, i) => [Number(timeMs) / 1000, String(list[i])]);
 }
 
 /** Whether a value has the form `[1767225600, "0.027"]`. */
@@ -153,9 +161,9 @@ export function labelsKey({ __name__: _name, phase: _phase, ...labels }: JsonObj
 
 function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Generator<Finding> {
   const groups = new Map<string, Series[]>();
-  for (const { metric, value, values } of all) {
-    const { __name__: named = "", phase, ...labels } = objectOf(metric);
-    const samples = (Array.isArray(values) ? values : [value]).filter(isSample);
+  for (const series of all) {
+    const { __name__: named = "", phase, ...labels } = objectOf(series.metric);
+    const samples = samplesOf(series);
     const name = String(named);
     if (phase !== undefined && phase !== "rtt") {
       yield { skipped: `series ${name || "without a name"} of phase ${phase}` };

@@ -50,43 +50,68 @@ export const MIN_HEAD_CHARACTERS = 32;
 /** The kind under which objects without a result are counted. */
 export const NOT_A_RESULT = "not a result";
 
-export type JsonFormat = (typeof JSON_FORMATS)[number];
+export type JsonFormat = NonNullable<Format["json"]> & { readonly name: string };
 
-/** The results in an object and their formats, in order: the object itself, or results anywhere inside it. */
-export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
-  const known = formatOf(whole, options);
-  const say = (object: JsonObject, format: JsonFormat) => {
-    const reading = options.onReading && format.reading?.(object, options);
-    if (reading) options.onReading?.(reading);
-  };
-  if (known) {
-    say(whole, known);
-    return [[whole, known]];
-  }
-  const results: [JsonObject, JsonFormat][] = [];
-  const pending: unknown[] = Object.values(whole).reverse();
-  while (pending.length > 0) {
-    const value = pending.pop();
-    if (typeof value !== "object" || value === null) continue;
-    const object = value as JsonObject;
-    const format = formatOf(object, options);
-    if (format) {
-      say(object, format);
-      results.push([object, format]);
-    } else for (const inner of Object.values(value).reverse()) pending.push(inner);
-  }
-  return results;
+/** Names of fields that only a measurement has: a time or a destination. */
+const MEASURED = /^(?:@?(?:event_?|start_?)?time(?:stamp)?|ts|dst|destination|target)(?:_\w+)?$/i;
+/** JSON of other programs, by a field of it. */
+const JSON_LOOKS: readonly (readonly [field: string, looks: string])[] = [
+  ["datapoints", "an answer of Graphite (get it with format=csv)"],
+  ["series", "an answer of InfluxDB (get it as CSV)"],
+];
+
+/** What could be a measurement, but is not in a known form. */
+const UNKNOWN: NonNullable<Format["json"]> & { name: string } = {
+  name: "unknown",
+  isResult: (object) =>
+    Object.keys(object).some((name) => MEASURED.test(name)) || looksOfJson(object) !== undefined,
+  findings(object, { columns }) {
+    const looks = looksOfJson(object);
+    if (looks !== undefined) return [{ reason: "incompleteResult", found: `it looks like ${looks}` }];
+    const found = `found ${shortened(Object.keys(object).join(", "), 120)}`;
+    const expected = columns
+      ? `the fields ${[...columns.values()].join(", ")}`
+      : "src, dst, time and rtt, or the fields of a known format";
+    const advice = columns
+      ? "correct --columns (a.b is field b of field a)"
+      : "name the fields with --columns, such as rtt=a.b for field b of field a";
+    return [{ reason: "incompleteResult", found, expected, advice }];
+  },
+};
+
+function looksOfJson(object: JsonObject): string | undefined {
+  return JSON_LOOKS.find(([field]) => Array.isArray(object[field]))?.[1];
 }
 
-/** The format of a JSON result; undefined if the object is not a result. */
+/**
+ * The results in an object and their formats, in order: the object itself, or results anywhere inside it.
+ * Without any, an object that could be a measurement is one of an unknown format.
+ */
+export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
+  const results: [JsonObject, JsonFormat][] = [];
+  let unknown: JsonObject | undefined;
+  const pending: unknown[] = [whole];
+  while (pending.length > 0) {
+    const object = objectOf(pending.pop());
+    const format = formatOf(object, options);
+    if (!format) {
+      if (!Array.isArray(object) && UNKNOWN.isResult(object, options)) unknown ??= object;
+      for (const inner of Object.values(object).reverse()) {
+        if (typeof inner === "object" && inner !== null) pending.push(inner);
+      }
+      continue;
+    }
+    const reading = options.onReading && format.reading?.(object, options);
+    if (reading) options.onReading?.(reading);
+    results.push([object, format]);
+  }
+  return results.length > 0 || !unknown ? results : [[unknown, UNKNOWN]];
+}
+
+/** The format of a JSON result; undefined if the object is not a result. Named fields are those of a table. */
 export function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | undefined {
   if (Array.isArray(object)) return undefined;
-  const { format, columns } = options;
-  // Named fields are read wherever they are, whatever else the object looks like.
-  const named = columns && (format ?? table.name) === table.name
-    ? JSON_FORMATS.find(({ name }) => name === table.name)
-    : undefined;
-  if (named?.isResult(object, options)) return named;
+  const format = options.format ?? (options.columns && table.name);
   for (const each of JSON_FORMATS) {
     if ((format === undefined || format === each.name) && each.isResult(object, options)) return each;
   }
@@ -171,6 +196,11 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
   [
     /^# (?:HELP|TYPE) \w/m,
     "it looks like metrics of an exporter (fetch prometheus, once they are stored)",
+  ],
+  [/^\{[^}\n]*\} =>/, "it looks like the output of promtool (fetch prometheus, or query the API for JSON)"],
+  [
+    /^# EOF$|^\w+\{[^}\n]*\} [\d.e+-]+ \d+$/m,
+    "it looks like OpenMetrics (fetch prometheus, once they are stored)",
   ],
   [/^[\w-]+,[^\s,]+=\S* \w+=\S+(?: \d+)?$/m, "it looks like lines of InfluxDB or Telegraf (export CSV)"],
   [/^\x7fELF|^MZ\x90/, "it looks like a program"],
