@@ -12,6 +12,8 @@ const NEWLINE = 0x0a;
 const SPACE = 0x20;
 const BLANK_BYTES = 1 << 16;
 
+const NOT_JSON: Finding = { reason: "invalidJson", found: "it is not JSON" };
+
 export interface Found {
   finding: Finding;
   line: number;
@@ -193,11 +195,11 @@ class JsonReader implements ByteReader {
     const addMarks = (numBefore: number) => {
       for (; marks[mark]?.numBefore <= numBefore; mark++) this.#addMark(marks[mark].kind, lines.marks[mark]);
     };
-    parsePiece(piece, (object, index, offsetBytes) => {
+    parsePiece(piece, (object, index) => {
       addMarks(index);
       const line = lines.bounds[index];
       if (!object) {
-        this.#found({ reason: "invalidJson", found: `at byte ${offsetBytes}` }, line);
+        this.#found(NOT_JSON, line);
         return;
       }
       const numBefore = this.#numFound;
@@ -221,7 +223,7 @@ class JsonReader implements ByteReader {
 
   #addMark(kind: "damaged" | "begin" | "end", line: number): void {
     if (kind === "begin") this.#numBefore.push(this.#numFound);
-    else if (kind === "damaged") this.#found({ reason: "invalidJson", found: "it is not JSON" }, line);
+    else if (kind === "damaged") this.#found(NOT_JSON, line);
     else if (this.#numBefore.pop() === this.#numFound) {
       this.#found({ reason: "objectTooLong", found: `more than ${MAX_OBJECT_BYTES} bytes` }, line);
     }
