@@ -42,8 +42,9 @@ export const MAX_HEAD_CHARACTERS = 1 << 16;
 
 /** After this many unknown lines, the format counts as unknown. */
 const MAX_UNKNOWN_LINES = 1000;
-/** A text that continues is recognised by its words only from this many lines on. */
+/** A text that continues is recognised by its words only with an RTT, or from this many lines on. */
 const MIN_LINES = 8;
+const SHOWN_RTT = /[=<,(] ?[\d.]+ ?ms\b/;
 /** A text that continues is recognised only from this many characters on. */
 export const MIN_HEAD_CHARACTERS = 32;
 
@@ -165,7 +166,7 @@ export function recognise(
     // JSON lines after something else, such as a program's greeting.
     if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
     // First lines, or one with a comma, may be a greeting or an error; later lines decide.
-    const isClear = format?.name !== table.name && numLines >= MIN_LINES;
+    const isClear = format?.name !== table.name && (numLines >= MIN_LINES || SHOWN_RTT.test(lines));
     const isKnown = format && (sure || isLast || hasManyLines || isClear);
     if (isKnown) return { kind: "text", format };
   }
