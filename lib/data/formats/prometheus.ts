@@ -192,7 +192,23 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
   const counters = countersOf(find);
   const rtt = find("probe_icmp_duration_seconds") ?? others.find(({ name }) => MEAN_NAME.test(name)) ??
     others[0] ?? (counters || isWeb ? undefined : find("probe_duration_seconds"));
-  const used: (Series | undefined)[] = [rtt, success, ...(counters && !rtt ? Object.values(counters) : [])];
+  const loss = isWeb ? undefined : group.find((series) => /loss/.test(series.name) && series !== rtt);
+  const shares = new Map(loss?.samples.entries().map(([timeS, text]) => [timeS, Number(text)]));
+  const isPercent = /percent|pct/.test(loss?.name ?? "") || shares.values().some((share) => share > 1);
+  const isLostAt = (timeS: number) => (shares.get(timeS) ?? 0) >= (isPercent ? 100 : 1);
+  if (loss && !rtt && !success && !counters) {
+    const advice = "get it in one answer with the series of its RTT";
+    for (const _ of shares) {
+      yield { reason: "incompleteResult", found: `series ${loss.name} by itself`, advice };
+    }
+    return;
+  }
+  const used: (Series | undefined)[] = [
+    rtt,
+    success,
+    loss,
+    ...(counters && !rtt ? Object.values(counters) : []),
+  ];
   for (const series of group) if (!used.includes(series)) yield { skipped: `series ${series.name}` };
   const ends = endsOf(group[0].labels, options);
   const row = (timeS: number, rttMs: number, numLost?: number): Finding => {
@@ -202,12 +218,17 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
   };
   if (counters && !rtt) yield* intervalFindings(counters, row);
   for (const [timeS, text] of rtt?.samples ?? []) {
-    const isLost = Number(success?.samples.get(timeS) ?? 1) === 0 || Number(text) === 0 ||
+    const isLost = Number(success?.samples.get(timeS) ?? 1) === 0 || isLostAt(timeS) || Number(text) === 0 ||
       !Number.isFinite(Number(text));
     const rttMs = isLost
       ? FAILED_RTT_MS
       : readRtt(text, unitMsOf(rtt?.name ?? ""), options, rtt?.name || "rtt");
     yield typeof rttMs === "number" ? row(timeS, rttMs) : rttMs;
+  }
+  for (const timeS of shares.keys()) {
+    if (!rtt?.samples.has(timeS) && !success?.samples.has(timeS) && isLostAt(timeS)) {
+      yield row(timeS, FAILED_RTT_MS);
+    }
   }
   for (const [timeS, text] of success?.samples ?? []) {
     if (rtt?.samples.has(timeS)) continue;

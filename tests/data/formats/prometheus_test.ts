@@ -145,7 +145,6 @@ Deno.test("Prometheus: other exporters, with the units in their metric names", (
   assertEquals(othersOf(found).map(([, name]) => name), [
     "series ping_minimum_response_ms",
     "series ping_standard_deviation_ms",
-    "series ping_percent_packet_loss",
     "series up",
   ]);
 });
