@@ -21,7 +21,8 @@ import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
-import { identityOf, logLeftOut, readingOf } from "./reading.ts";
+import type { Readings } from "../lib/data/measurement_files/readings.ts";
+import { identityOf, logLeftOut, openReading } from "./reading.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { baseOf, isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {
@@ -63,7 +64,7 @@ export const adaptStage = defineStage(adaptCommand, async (options, stage): Prom
   }
   if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
   const addresses = givenAddresses(options.addresses);
-  const reading = await readingOf(options);
+  const { reading, readings } = await openReading(options, stage.log);
   refuseOverlap(output, [checkpointDirectory(path), ...input, ...geo]);
   await checkInputs(input, { verify: options.verify }, stage);
   const hasBegun = follow && !options.overwrite && isAdapted(output);
@@ -83,11 +84,15 @@ export const adaptStage = defineStage(adaptCommand, async (options, stage): Prom
     overwrite,
   };
   using staged = Output.openFolder(output, start);
-  if (follow) return await followLines(model, { ...options, base, fit, reading }, { staged, stage });
+  if (follow) {
+    const result = await followLines(model, { ...options, base, fit, reading }, { staged, stage });
+    readings.end();
+    return { ...result, json: { ...result.json, ...snakeKeys({ reading: readings.list }, true) } };
+  }
   const begunMs = performance.now();
   const wasComplete = staged.isComplete;
   if (!wasComplete) {
-    await make(model, { ...options, base, fit, reading, config: loaded.config }, { staged, stage });
+    await make(model, { ...options, base, fit, reading, config: loaded.config, readings }, { staged, stage });
   }
   const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
   const { counts, outputs } = staged.manifest;
@@ -95,7 +100,7 @@ export const adaptStage = defineStage(adaptCommand, async (options, stage): Prom
     text: `${madeText(output, { isDone: wasComplete, seconds })}: ${describeCounts(counts)}`,
     json: {
       stage: "adapt",
-      ...snakeKeys(counts),
+      ...snakeKeys(counts, true),
       base: base.base,
       seconds,
       done_already: wasComplete,
@@ -106,7 +111,7 @@ export const adaptStage = defineStage(adaptCommand, async (options, stage): Prom
 
 async function make(
   model: AdaptedModel,
-  { checkpoint, config, base, input, maxMeasurements, merge, fit, reading }: {
+  { checkpoint, config, base, input, maxMeasurements, merge, fit, reading, readings }: {
     checkpoint: string;
     config: RunConfig;
     base: AdaptedFrom;
@@ -115,6 +120,7 @@ async function make(
     merge: boolean;
     fit: Omit<AdaptOptions, "adapted">;
     reading: ReadingOptions;
+    readings: Readings;
   },
   { staged, stage }: { staged: Output; stage: StageContext },
 ): Promise<void> {
@@ -124,6 +130,7 @@ async function make(
     reading,
     isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
+  readings.end();
   logLeftOut(leftOut, stage.log);
   if (numRead > measurements.length) {
     stage.log(`using the newest ${measurements.length} of ${numRead} measurements (--max-measurements)`);
@@ -142,7 +149,7 @@ async function make(
     writeAdapted(staged.folder, model, base);
     await staged.record(UPDATE_FILE);
   }
-  staged.manifest.counts = countsOf(adaptation, model);
+  staged.manifest.counts = { ...countsOf(adaptation, model), reading: readings.list };
   staged.publish();
 }
 

@@ -1,6 +1,7 @@
 import { command } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
+import { readingOptions } from "./shared_options.ts";
 import { ATLAS_KEY, atlasApi, MEASUREMENTS, SPAN_TIME } from "./fetch.command.ts";
 
 /**
@@ -34,10 +35,14 @@ export const demoCommand = command({
       uses.inputs,
       "measurements in any format that import reads, to learn from instead of the real campaign",
     ),
+    ...readingOptions,
+    names: option.paths(uses.inputs, "addresses of hosts that --input identifies by name, as for import"),
     fetch: option.text(`fetch RIPE Atlas results and learn from them: ${MEASUREMENTS}`, {
       value: "ID,ID-ID",
     }),
-    start: option.text(`with --fetch: first time, ${SPAN_TIME}`, { value: "TIME" }),
+    start: option.text(`${readingOptions.start.help}; with --fetch: first time, ${SPAN_TIME}`, {
+      value: "TIME",
+    }),
     stop: option.text("with --fetch: end time (exclusive), in the same form", { value: "TIME" }),
     url: atlasApi.url,
     keyFile: atlasApi.keyFile,

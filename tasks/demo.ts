@@ -9,6 +9,7 @@ import { getOrMake } from "../lib/base/collections.ts";
 import { FAILED_RTT_MS } from "../lib/data/formats/batch.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { formatCount, formatSeconds } from "../lib/base/text.ts";
+import { kebab } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
@@ -23,9 +24,11 @@ import { evalStage } from "./eval.ts";
 import { fetchAtlasStage } from "./fetch.ts";
 import { importStage } from "./import.ts";
 import { probeRowsStage, shardStage } from "./split_stages.ts";
+import { readingOf } from "./reading.ts";
 import { rttStage } from "./query_rtt.ts";
 import { DEMO_CAMPAIGN, DEMO_STEPS, demoCommand } from "./demo.command.ts";
 import { serveCommand } from "./serve.command.ts";
+import { readingOptions } from "./shared_options.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
@@ -47,7 +50,8 @@ export const demoStage = defineStage(demoCommand, async (options, context) => {
   if (options.fetch !== undefined && (options.start === undefined || options.stop === undefined)) {
     throw new UsageError("Cannot use --fetch: --start or --stop is missing; add both");
   }
-  const inputs = listMeasurementFiles(options.input, { log: context.log });
+  const reading = options.input.length === 0 ? [] : readingArguments(options);
+  const inputs = listMeasurementFiles(options.input, { log: context.log, reading: await readingOf(options) });
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
   const folder = { output, fileName: "demo.json", what: "a demo" };
@@ -64,11 +68,12 @@ export const demoStage = defineStage(demoCommand, async (options, context) => {
     minutes,
     steps,
     seed,
+    ...(reading.length > 0 && { reading }),
   };
   const state = openChain(folder, identity, options.overwrite);
   const isReplacing = options.overwrite || (state.replaces ?? false);
   const replacing = isReplacing ? ["--overwrite"] : [];
-  const measurements = await makeMeasurements(options, { inputs, replacing, context });
+  const measurements = await makeMeasurements(options, { inputs, reading, replacing, context });
   const named = [namesPathBeside(join(output, IMPORTED))].filter(exists).flatMap((path) => ["--names", path]);
   const rows = join(output, "rows");
   const shards = join(output, "shards");
@@ -130,20 +135,36 @@ type DemoOptions = OptionsOf<typeof demoCommand>;
 /** Makes or chooses the Parquet files to learn from: the campaign, synthetic, imported or given. */
 async function makeMeasurements(
   options: DemoOptions,
-  { inputs, replacing, context }: { inputs: string[]; replacing: string[]; context: StageContext },
+  { inputs, reading, replacing, context }: {
+    inputs: string[];
+    reading: string[];
+    replacing: string[];
+    context: StageContext;
+  },
 ): Promise<string[]> {
   const { output, synthetic, seed, fetch } = options;
   const input = fetch === undefined
     ? options.input
     : [await fetchResults(options, fetch, replacing, context)];
   if (input.length === 0 && !synthetic) return [pathOf(DEMO_CAMPAIGN.measurements)];
-  if (inputs.length > 0 && inputs.every((file) => file.endsWith(".parquet"))) return input;
+  if (reading.length === 0 && inputs.length > 0 && inputs.every((file) => file.endsWith(".parquet"))) {
+    return input;
+  }
   // Two names, since stages do not replace each other's outputs.
   const [parquet, stage, args] = synthetic
     ? [join(output, "measurements.parquet"), synthStage, [...SYNTH, "--seed", String(seed)]]
-    : [join(output, IMPORTED), importStage, ["--input", ...input]];
+    : [join(output, IMPORTED), importStage, ["--input", ...input, ...reading]];
   await step(context, stage, [...args, "--output", parquet, ...replacing]);
   return [parquet];
+}
+
+/** The arguments of `import` for options that do not have their defaults. */
+function readingArguments(options: DemoOptions): string[] {
+  const given = [...Object.keys(readingOptions), "names"] as (keyof typeof readingOptions | "names")[];
+  return given.filter((name) =>
+    String(options[name] ?? "") !== String(demoCommand.options[name].default ?? "")
+  )
+    .flatMap((name) => [`--${kebab(name)}`, ...[options[name]].flat().map(String)]);
 }
 
 /** @param name A file of this program, from the root. @throws {UsageError} In a published package. */

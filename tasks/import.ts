@@ -1,10 +1,12 @@
 /** `import`: converts measurements in any format to a measurements Parquet file. @module */
+import { shortened } from "../lib/base/errors.ts";
 import { defineStage, serveStage, snakeKeys, type StageResult } from "../lib/cli/stage.ts";
 import {
   importMeasurements,
   type ImportSummary,
   inputFingerprint,
 } from "../lib/data/import/import_measurements.ts";
+import type { Reading } from "../lib/data/formats/reading.ts";
 import { namesPathBeside } from "../lib/data/import/imported_names.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import {
@@ -13,7 +15,7 @@ import {
   rejectsPathBeside,
   totalOf,
 } from "../lib/data/measurement_files/rejects.ts";
-import { identityOf, readingOf } from "./reading.ts";
+import { identityOf, openReading } from "./reading.ts";
 import { type FileRun, madeText, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { importCommand } from "./import.command.ts";
 
@@ -21,7 +23,7 @@ export const importStage = defineStage(
   importCommand,
   async (options, context) => {
     const { maxRejectRatio, output, overwrite } = options;
-    const reading = await readingOf(options);
+    const { reading, readings } = await openReading(options, context.log);
     const paths = listMeasurementFiles(options.input, { log: context.log, except: output, reading });
     const inputs = [...paths, ...options.names].map(inputFingerprint);
     const besides = (path: string) => [rejectsPathBeside(path), namesPathBeside(path)];
@@ -41,7 +43,8 @@ export const importStage = defineStage(
         onNote: context.log,
         onProgress: ({ bytes, rows }) => progress.update(bytes, `${rows} rows`),
       });
-      return { counts: { ...counts }, rows: counts.rows, rejected };
+      readings.end();
+      return { counts: { ...counts, reading: readings.list }, rows: counts.rows, rejected };
     });
     return describe(output, run);
   },
@@ -49,15 +52,16 @@ export const importStage = defineStage(
 
 function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
   const { rejected } = manifest;
-  const { skippedByType, firstTimeS, lastTimeS, ...counts } = manifest.counts as unknown as Omit<
-    ImportSummary,
-    "rejected"
-  >;
+  const { skippedByType, firstTimeS, lastTimeS, reading: readings = [], ...counts } = manifest
+    .counts as unknown as
+      & Omit<ImportSummary, "rejected">
+      & { reading?: Reading[] };
   const skipped = totalOf(skippedByType);
   const toIso = (timeS: number | undefined) =>
     timeS === undefined ? undefined : new Date(timeS * 1000).toISOString();
   const json = {
     stage: "import",
+    ...snakeKeys({ reading: readings }, true),
     ...snakeKeys(counts),
     skipped,
     skipped_by_type: skippedByType,
@@ -68,10 +72,13 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     done_already: isDone,
     outputs: outputPaths(output, manifest),
   };
-  const failedPercent = counts.rows > 0 ? (100 * counts.failed / counts.rows).toFixed(2) : "0";
+  const noReply = [...new Set(readings.map((reading) => reading.noReply))].join("; ");
+  const failed = counts.failed > 0
+    ? `${(100 * counts.failed / counts.rows).toFixed(2)} % without reply`
+    : `none counts as no reply${noReply && ` (${shortened(noReply, 200)})`}`;
   const text = [
     `${madeText(output, { isDone, seconds })}:`,
-    `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ` +
+    `  ${counts.rows} rows, ${failed}, ${counts.sources} sources, ` +
     `${counts.destinations} destinations`,
     `  left out: ${counts.duplicates} duplicate results (same measurement, probe and time), ` +
     `${describeSkipped(skippedByType)}, ${describeRejected(rejected)}`,

@@ -3,7 +3,7 @@ import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import { questionOptions } from "../lib/cli/question_options.ts";
 import { likelihood } from "../lib/query/questions/likelihood.ts";
-import { modelOptions, noPool, overwriteOther } from "./shared_options.ts";
+import { formatOptions, modelOptions, noPool, overwriteOther } from "./shared_options.ts";
 
 export const queryLikelihoodCommand = command({
   name: "query likelihood",
@@ -15,6 +15,7 @@ export const queryLikelihoodCommand = command({
   options: {
     ...modelOptions,
     ...questionOptions(likelihood, true),
+    ...formatOptions,
     input: option.paths(
       uses.inputs,
       "measurements Parquet instead of one measurement: files, folders, globs; each row is computed independently",

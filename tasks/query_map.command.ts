@@ -4,7 +4,7 @@ import * as uses from "../lib/cli/path_uses.ts";
 import { questionOptions } from "../lib/cli/question_options.ts";
 import { map } from "../lib/query/questions/map.ts";
 import type { MapLayer } from "../lib/query/rtt/map_format.ts";
-import { distributionOptions, overwriteOther } from "./shared_options.ts";
+import { distributionOptions, formatOptions, overwriteOther } from "./shared_options.ts";
 
 export const queryMapCommand = command({
   name: "query map",
@@ -16,6 +16,7 @@ export const queryMapCommand = command({
   options: {
     ...distributionOptions,
     ...questionOptions(map),
+    ...formatOptions,
     layer: option.choice<MapLayer>(
       ["median", "interval"],
       "the shading of a picture: the median RTT, or the width of the 90 % interval",

@@ -3,7 +3,7 @@ import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import { questionOptions } from "../lib/cli/question_options.ts";
 import { matrix } from "../lib/query/questions/matrix.ts";
-import { distributionOptions, memoryLimitGb, overwriteFile } from "./shared_options.ts";
+import { distributionOptions, formatOptions, memoryLimitGb, overwriteFile } from "./shared_options.ts";
 
 export const queryMatrixCommand = command({
   name: "query matrix",
@@ -16,6 +16,7 @@ export const queryMatrixCommand = command({
   options: {
     ...distributionOptions,
     ...questionOptions(matrix),
+    ...formatOptions,
     output: option.path(
       uses.outputFile(),
       "the file to write, for any number of pairs: .csv, .parquet, .json; or .gml, where the latency of a direction is half " +

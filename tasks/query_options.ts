@@ -3,13 +3,12 @@ import { addressFault } from "../lib/data/addresses/ip_prefix.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
-import { USUAL_READING } from "../lib/data/formats/format.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { type OwnOutput, ownOutput } from "./own_outputs.ts";
-import { logLeftOut } from "./reading.ts";
+import { type GivenReading, logLeftOut, openReading } from "./reading.ts";
 import { OutputFile, type OutputFileOptions } from "../lib/io/files/output_file.ts";
 import { printLine } from "../lib/io/files/standard_output.ts";
 
@@ -40,6 +39,18 @@ export async function askedModel(
   });
 }
 
+/** Options of how to read `--context`. */
+export type ContextReading = Omit<GivenReading, "dst" | "source" | "rtt" | "names">;
+
+/** Like `openReading`. `src` is the query's, which may be a prefix or a place. */
+export async function openContext(
+  { src, noReply, format, columns, start, interval = 1, zone }: ContextReading,
+  log: (line: string) => void,
+): ReturnType<typeof openReading> {
+  const source = src !== undefined && parseAddress(src) ? src : undefined;
+  return await openReading({ src: source, noReply, format, columns, start, interval, zone }, log);
+}
+
 /**
  * Reads the measurements of `--context`, if any. Logs if they were sorted, or if some are after the query.
  *
@@ -47,16 +58,15 @@ export async function askedModel(
  * @param timeS The query's time; null for any time.
  */
 export async function contextOf(
-  { context: path, src }: { context?: string | undefined; src?: string | undefined },
+  { context: path, src, ...options }: ContextReading & { context?: string | undefined },
   stage: StageContext,
   timeS: number | null = null,
 ): Promise<TokenMeasurement[]> {
   if (path === undefined) return [];
-  const { measurements, isSorted, numLater, ...leftOut } = await readContext(path, timeS, {
-    ...USUAL_READING,
-    src: src !== undefined && parseAddress(src) ? [src] : undefined,
-  });
-  logLeftOut(leftOut, stage.log, false);
+  const { reading, readings } = await openContext({ src, ...options }, stage.log);
+  const { measurements, isSorted, numLater, ...leftOut } = await readContext(path, timeS, reading);
+  readings.end();
+  logLeftOut(leftOut, stage.log);
   if (!isSorted) stage.log(`${path} is not in order of time; its measurements were sorted`);
   if (numLater > 0) stage.log(`${numLater} measurements of ${path} are after --time and were skipped`);
   return measurements;

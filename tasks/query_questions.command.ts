@@ -4,7 +4,13 @@ import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import { questionOptions } from "../lib/cli/question_options.ts";
 import { QUESTIONS } from "../lib/query/questions/questions.ts";
-import { distributionOptions, modelOptions, noPool, overwriteOther } from "./shared_options.ts";
+import {
+  distributionOptions,
+  formatOptions,
+  modelOptions,
+  noPool,
+  overwriteOther,
+} from "./shared_options.ts";
 
 const { advise, destinations, nearest, sample } = QUESTIONS;
 const linesOutput = (what: string) =>
@@ -21,6 +27,7 @@ export const queryDestinationsCommand = command({
   options: {
     ...distributionOptions,
     ...questionOptions(destinations),
+    ...formatOptions,
     output: linesOutput("destinations"),
     overwrite: overwriteOther,
   },
@@ -37,6 +44,7 @@ export const queryNearestCommand = command({
   options: {
     ...distributionOptions,
     ...questionOptions(nearest),
+    ...formatOptions,
     output: linesOutput("candidates"),
     overwrite: overwriteOther,
   },
@@ -54,6 +62,7 @@ export const queryAdviseCommand = command({
   options: {
     ...modelOptions,
     ...questionOptions(advise),
+    ...formatOptions,
     output: linesOutput("measurements"),
     overwrite: overwriteOther,
   },
@@ -70,6 +79,7 @@ export const querySampleCommand = command({
   options: {
     ...modelOptions,
     ...questionOptions(sample),
+    ...formatOptions,
     noPool,
     output: option.path(uses.outputFile(), "also write the measurements to this file, as JSON lines"),
     overwrite: overwriteOther,

@@ -20,7 +20,7 @@ import { readFields } from "../lib/query/questions/read_fields.ts";
 import { readValues } from "../lib/query/rtt/query_file.ts";
 import { timeOf } from "../lib/query/rtt/rtt_question.ts";
 import { openOwn } from "./own_outputs.ts";
-import { askedModel, contextOf, writeLines } from "./query_options.ts";
+import { askedModel, contextOf, type ContextReading, writeLines } from "./query_options.ts";
 import {
   queryAdviseCommand,
   queryDestinationsCommand,
@@ -51,8 +51,8 @@ export async function givenQuestion(
     if (value === undefined) continue;
     const form = fileFormOf(field);
     if (form === "measurements") {
-      const asked = { context: String(value), src: options.src as string | undefined };
-      const measurements = await contextOf(asked, stage, timeOf(options.time));
+      const asked: ContextReading = options;
+      const measurements = await contextOf({ ...asked, context: String(value) }, stage, timeOf(options.time));
       fields[name] = measurements.map(asContext);
     } else if (form === "ends") {
       const path = String(value);

@@ -3,7 +3,7 @@ import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import { questionOptions } from "../lib/cli/question_options.ts";
 import { rtt } from "../lib/query/questions/rtt.ts";
-import { distributionOptions, overwriteOther } from "./shared_options.ts";
+import { distributionOptions, formatOptions, overwriteOther } from "./shared_options.ts";
 
 export const queryRttCommand = command({
   name: "query rtt",
@@ -18,6 +18,7 @@ export const queryRttCommand = command({
   options: {
     ...distributionOptions,
     ...questionOptions(rtt, true),
+    ...formatOptions,
     queries: option.path(
       uses.input,
       "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and " +

@@ -24,7 +24,7 @@ import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
 import { logLeftOut } from "./reading.ts";
-import { askedModel, contextOf, openLines } from "./query_options.ts";
+import { askedModel, contextOf, openContext, openLines } from "./query_options.ts";
 import { askModel, givenQuestion } from "./query_questions.ts";
 import { openOwn, signed } from "./own_outputs.ts";
 import { makeOutputFile } from "./stage_files.ts";
@@ -173,11 +173,14 @@ async function fittedModel(
   const { adapt } = options;
   if (adapt === undefined) return model;
   const asked = addresses && new Set(addresses);
+  const { reading, readings } = await openContext(options, stage.log);
   const { measurements, ...leftOut } = await readMeasurementFiles([adapt], {
+    reading,
     most: MAX_ADAPT_MEASUREMENTS,
     isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
-  logLeftOut(leftOut, stage.log, false);
+  readings.end();
+  logLeftOut(leftOut, stage.log);
   const { signal } = stage;
   noteEstimate(measurements.length, ADAPT_DEFAULTS.steps, stage.log);
   using progress = adaptProgress(stage, ADAPT_DEFAULTS.steps);

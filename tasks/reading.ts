@@ -3,22 +3,40 @@ import { shortened, UsageError } from "../lib/base/errors.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
-import type { ReadingOptions } from "../lib/data/formats/format.ts";
+import { type ReadingOptions, USUAL_READING } from "../lib/data/formats/format.ts";
 import { FORMATS } from "../lib/data/formats/registry.ts";
 import { parseColumns } from "../lib/data/formats/table.ts";
 import { parseTimeUs } from "../lib/data/formats/time_text.ts";
+import { Readings } from "../lib/data/measurement_files/readings.ts";
 import { describeRejected, describeSkipped, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import type { importCommand } from "./import.command.ts";
 
-type Options = Pick<
-  OptionsOf<typeof importCommand>,
-  | ("format" | "columns" | "src" | "dst" | "noReply")
-  | ("start" | "interval" | "source" | "rtt" | "names")
+export type GivenReading = Partial<
+  Pick<
+    OptionsOf<typeof importCommand>,
+    | ("format" | "columns" | "src" | "dst" | "noReply" | "zone")
+    | ("start" | "interval" | "source" | "rtt" | "names")
+  >
 >;
 
+/**
+ * Parses the options, and collects how files are read with them.
+ *
+ * @param log Takes each distinct reading once, before its first row.
+ * @throws {UsageError} If an option is invalid. @throws {UserError} If a file of names cannot be read.
+ */
+export async function openReading(
+  options: GivenReading,
+  log: (line: string) => void,
+): Promise<{ reading: ReadingOptions; readings: Readings }> {
+  const readings = new Readings(log);
+  return { reading: { ...await readingOf(options), onReading: readings.add }, readings };
+}
+
 /** @throws {UsageError} If an option is invalid. @throws {UserError} If a file of names cannot be read. */
-export async function readingOf(options: Options): Promise<ReadingOptions> {
-  const { format, columns, noReply, start, interval, source, rtt, names } = options;
+export async function readingOf(options: GivenReading): Promise<ReadingOptions> {
+  const { format, columns, noReply, start, interval, zone, names = [] } = options;
+  const { source, rtt } = { ...USUAL_READING, ...options };
   if (format !== undefined && !FORMATS.some(({ name }) => name === format)) {
     const known = FORMATS.map(({ name, title }) => `${name} (${title})`).join(", ");
     throw new UsageError(`Cannot use --format ${shortened(format)}: expected one of ${known}`);
@@ -35,11 +53,14 @@ export async function readingOf(options: Options): Promise<ReadingOptions> {
     addresses,
     startS: start === undefined ? undefined : timeOption("start", start),
     intervalS: interval,
+    zone: zone === undefined ? undefined : zoneOption(zone),
   };
 }
 
 /** The part of the options that identifies an output, as plain data without undefined values. */
-export function identityOf({ addresses: _, columns, ...plain }: ReadingOptions): Record<string, unknown> {
+export function identityOf(
+  { addresses: _, onReading: __, columns, ...plain }: ReadingOptions,
+): Record<string, unknown> {
   const values = { ...plain, ...(columns && { columns: [...columns] }) };
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
@@ -51,17 +72,9 @@ interface LeftOut {
   advice: string | undefined;
 }
 
-/**
- * Logs how many rows of files were left out, if any, and a warning about the unit of their RTTs.
- *
- * @param hasColumns Whether the command has the option `--columns`.
- */
-export function logLeftOut(
-  { rejected = {}, skipped, advice }: LeftOut,
-  log: (line: string) => void,
-  hasColumns = true,
-): void {
-  if (advice !== undefined) log(hasColumns ? advice : advice.replace(/with --columns (\w+)=NAME/, "$1"));
+/** Logs how many rows of files were left out, if any, and a warning about the unit of their RTTs. */
+export function logLeftOut({ rejected = {}, skipped, advice }: LeftOut, log: (line: string) => void): void {
+  if (advice !== undefined) log(advice);
   const counts = [describeRejected(rejected), describeSkipped(skipped)];
   if (totalOf(rejected) + totalOf(skipped) > 0) log(`left out: ${counts.join(", ")}`);
 }
@@ -83,6 +96,19 @@ function addressesOf(
     }: expected an address, or a name that --names FILES maps to ` +
       "one, or one of IPv4 and one of IPv6, separated by a comma",
   );
+}
+
+/** Checks a zone given as `--zone`. @throws {UsageError} If it is neither a name nor an offset. */
+function zoneOption(zone: string): string {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone;
+  } catch {
+    throw new UsageError(
+      `Cannot use --zone ${
+        shortened(zone)
+      }: expected an IANA name such as Europe/Berlin, or an offset such as +01:00`,
+    );
+  }
 }
 
 /** Parses a time given as `--name`. @returns Unix seconds. @throws {UsageError} If it is not a time. */

@@ -7,6 +7,7 @@ import { listInputs } from "../lib/io/files/inputs.ts";
 import { ParquetFile } from "../lib/io/parquet/file.ts";
 import type { AddressNames } from "../lib/data/addresses/address_names.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
+import type { Reading } from "../lib/data/formats/reading.ts";
 import { importMeasurements, inputFingerprint } from "../lib/data/import/import_measurements.ts";
 import { isParquet, listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";
@@ -30,7 +31,7 @@ import { digestOfModel, readNormal, SCORE_COLUMNS, scoreFile } from "../lib/quer
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
 import { openOwn } from "./own_outputs.ts";
-import { identityOf, readingOf } from "./reading.ts";
+import { identityOf, openReading } from "./reading.ts";
 import {
   checkInputs,
   type FileRun,
@@ -54,7 +55,7 @@ export const scoreStage = defineStage(scoreCommand, async (options, stage): Prom
   using page = openOwn("score --report", options.report, overwrite);
   const calibration = options.calibration === undefined ? [] : listInputs([options.calibration], WANTED);
   await checkInputs([...options.input, ...options.history, ...calibration], options, stage);
-  const reading = await readingOf(options);
+  const { reading, readings } = await openReading(options, stage.log);
   const inputs = listMeasurementFiles(options.input, { log: stage.log, except: output, reading });
   const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
   await checkColumns(inputs.filter(isParquet), history, { groupBy, stage });
@@ -130,7 +131,12 @@ export const scoreStage = defineStage(scoreCommand, async (options, stage): Prom
       memoryLimitBytes: options.memoryLimitGb * 1e9,
       workers: { count: options.workers, model },
     }, { signal: stage.signal, onProgress: phases.update });
-    return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
+    readings.end();
+    return {
+      counts: { ...counts, reading: readings.list, step: pingModel.step },
+      rows: counts.rows,
+      rejected,
+    };
   });
   return await resultOf({ output, page, names }, run);
 });
@@ -160,8 +166,9 @@ async function resultOf(
   },
   { manifest, seconds, isDone }: FileRun,
 ): Promise<StageResult> {
-  const { rows, meanBits, findings: counted, ...counts } = manifest.counts as {
+  const { rows, meanBits, findings: counted, reading = [], ...counts } = manifest.counts as {
     rows: number;
+    reading?: Reading[];
     meanBits: number;
     findings: ScoreFindings;
   };
@@ -171,6 +178,7 @@ async function resultOf(
   const outputs = [...outputPaths(output, manifest), ...(page ? [page.path] : [])];
   const json = {
     stage: "score",
+    ...snakeKeys({ reading }, true),
     rows,
     mean_bits: meanBits,
     ...snakeKeys(counts),

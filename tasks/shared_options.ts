@@ -78,8 +78,8 @@ export const report = option.path(
   "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is for this model)",
 );
 
-/** How measurements of any format are read. */
-export const readingOptions = {
+/** How measurements of any format are read, for commands whose `--src` and `--dst` mean something else. */
+export const formatOptions = {
   format: option.text(
     "read only this format: atlas, globalping, scamper, prometheus, smokeping, fping, ping, csv (default: recognised " +
       "by the first bytes of each file)",
@@ -91,18 +91,30 @@ export const readingOptions = {
       "  src, dst: addresses; rtt: ms, or rtt_s, rtt_us, rtt_ns: seconds, microseconds, nanoseconds",
       "  time: ISO 8601 or Unix seconds; or time_ms, time_us, time_ns: Unix milliseconds, …; date: the day of times that lack one",
       "  optional: msm_id, prb_id, size, packet_error_count: integers",
-      "  a number is the position of a column, from 1; needed only for names that are not recognised",
+      "  a number is the position of a column, from 1, and a.b.c a path into nested JSON; needed only for names that are " +
+      "not recognised",
     ].join("\n"),
     { value: "KEY=NAME,…" },
   ),
-  src: option.text("source of measurements that do not name theirs", { value: "ADDRESS" }),
-  dst: option.text("destination of measurements that do not name theirs", { value: "ADDRESS" }),
   noReply: option.text(
     "further RTT values that mean no reply, such as 0,lost (always: empty, null, NaN, NA, -, *, -1, timeout)",
     { value: "TEXT,…" },
   ),
-  start: option.text("time of the first ping in text without times", { value: "TIME" }),
-  interval: option.number("seconds between pings in text without times", { default: 1, min: 0.001 }),
+  start: option.text("time of the first ping in files without times", { value: "TIME" }),
+  interval: option.number("seconds between pings in files without times", { default: 1, min: 0.001 }),
+  zone: option.text(
+    "zone of times without one, such as Europe/Berlin or +01:00 (default: the zone that the file states, else UTC)",
+    { value: "NAME|OFFSET" },
+  ),
+};
+const constantEnd = (end: string) =>
+  option.text(`${end} of measurements that do not name theirs; or one of IPv4 and one of IPv6`, {
+    value: "ADDRESS,…",
+  });
+export const readingOptions = {
+  ...formatOptions,
+  src: constantEnd("source"),
+  dst: constantEnd("destination"),
   source: option.choice<SourceChoice | typeof NETWORK_SOURCE>(
     ["auto", "from", "src_addr", "network"],
     [

@@ -33,7 +33,7 @@ import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { JsonLinesOutput } from "./query_options.ts";
 import { ownOutput } from "./own_outputs.ts";
-import { readingOf } from "./reading.ts";
+import { openReading } from "./reading.ts";
 import { watchCommand, WEBHOOK_KEY } from "./watch.command.ts";
 
 type Options = OptionsOf<typeof watchCommand>;
@@ -61,7 +61,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
     groupWithinS: parseDurationS(options.groupWithin, "group-within"),
     alarmsPerDay: ratePerDay(options.falseAlarms),
   };
-  const reading = await readingOf(options);
+  const { reading, readings } = await openReading(options, stage.log);
   const calibration = await calibrated(options, watching, reading, stage);
   using model = options.checkpoint === undefined ? undefined : await loadModel(options.checkpoint);
   const names = await openNames(options.names);
@@ -133,6 +133,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const { counts, text } = countsOf(watch, arriving);
   const shown = isText ? table.toString() : "";
   if (stage.signal.aborted && shown !== "") printLine(`\n${shown}`);
+  readings.end();
   stage.log(text);
   if (isWhole) stage.log(choiceOf(options, isWhole));
   stage.log(neededOf(watch.alarms));
@@ -147,7 +148,12 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   if (isRead) requireUsed(watch, arriving);
   return {
     text: shown,
-    json: { stage: "watch", ...snakeKeys(counts), needed_evidence: watch.alarms.needed },
+    json: {
+      stage: "watch",
+      ...snakeKeys({ reading: readings.list }, true),
+      ...snakeKeys(counts),
+      needed_evidence: watch.alarms.needed,
+    },
   };
 });
 

@@ -173,7 +173,7 @@ class FileReader implements Disposable {
   async #readParquet(path: string): Promise<void> {
     await this.finish();
     const { rejects } = this.importer;
-    for await (const batch of readMeasurements([path], { rejects, reading: this.#reading })) {
+    for await (const batch of readMeasurements([path], { rejects, reading: this.options })) {
       this.options.signal?.throwIfAborted();
       this.importer.addRows(rowsOf(batch), batch.numRowsRead);
       this.#report(this.#numBytes);
@@ -189,7 +189,8 @@ class FileReader implements Disposable {
   ): Promise<void> {
     const { path } = file;
     const { compression, chunks } = await openInput(path, { onBytes });
-    const options = { ...this.#reading, isCompressed: compression !== "none" };
+    const { onReading } = this.options;
+    const options = { ...this.#reading, onReading, isCompressed: compression !== "none" };
     const scanner = new JsonObjectScanner(path, { ...options, isLines: true });
     const cut: JsonPiece[] = [];
     const json = {
@@ -226,10 +227,10 @@ function beginsWithJson(head: Uint8Array, options: ReadingOptions): boolean {
   return text.trim().length >= MIN_HEAD_CHARACTERS && beginsAsJson(text, options);
 }
 
-/** Picks the reading options, to send to workers. */
+/** Picks the reading options that can be sent to workers. */
 function readingOf(options: ReadingOptions): ReadingOptions {
-  const { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS } = options;
-  return { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS };
+  const { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS, zone } = options;
+  return { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS, zone };
 }
 
 /** Returns as many workers as requested and useful, using at most half of the memory. */
@@ -300,6 +301,7 @@ class Importer {
   addPiece(file: { path: string }, { marks, results }: NonNullable<JobResults>): void {
     this.#begin(file);
     const { ends, kinds, pings, rejections, skipped, measurements } = results;
+    for (const reading of results.readings) this.options.onReading?.(reading);
     for (const [index, name] of results.names) this.names.addName(results.addresses[index], name);
     const next = { result: 0, mark: 0, ping: 0, row: 0, rejection: 0, skipped: 0, measurement: 0 };
     let endOfRepeated = 0;

@@ -11,6 +11,7 @@ import { FormatError, shortened } from "../../base/errors.ts";
 import { MAX_NAME_LENGTH } from "../addresses/address_names.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
 import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
+import type { Reading } from "../formats/reading.ts";
 import { resultsIn } from "../formats/registry.ts";
 import { decompressWhole } from "../../io/compression/decompress.ts";
 import { ToUtf8 } from "../formats/reader.ts";
@@ -63,9 +64,13 @@ export interface PieceResults {
   skipped: string[];
   /** Objects with an id. `numResults` results follow the beginning of each. */
   measurements: { id: string; numResults: number }[];
+  /** How the results are read; the same object may repeat in other pieces. */
+  readings: Reading[];
 }
 
-function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResults {
+function readPiece(piece: JsonPiece, given: ReadingOptions): PieceResults {
+  const readings = new Set<Reading>();
+  const options = { ...given, onReading: (reading: Reading) => void readings.add(reading) };
   const kinds: number[] = [];
   const pings: number[] = [];
   const rows: number[] = [];
@@ -124,6 +129,7 @@ function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResults {
     rejections,
     skipped,
     measurements,
+    readings: [...readings],
   };
 }
 

@@ -93,7 +93,7 @@ function foundInsteadIn(path: string, reading: ReadingOptions): string | undefin
   const head = decompressWhole(bytes.subarray(0, numRead), MAX_HEAD_BYTES, { isHead: true });
   if (!head) return undefined;
   try {
-    const reader = new MeasurementReader(path, reading, () => {});
+    const reader = new MeasurementReader(path, { ...reading, onReading: undefined }, () => {});
     reader.push(head);
     if (numRead < HEAD_BYTES) reader.end();
     return undefined;
