@@ -10,14 +10,17 @@ export const importCommand = command({
     "measurements in any supported format, also as .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
   writes: "measurements Parquet; names of addresses for `--names`",
   example: "--input results/ --output pings.parquet",
-  main: ["input", "output", "columns", "src", "noReply"],
+  main: ["input", "output", "explain", "columns", "src", "noReply"],
   options: {
     input: option.paths(uses.inputs, "files, folders, globs, or - for standard input", { required: true }),
     output: option.path(
       uses.outputFile(".rejects.jsonl", ".names.csv"),
-      "the Parquet file to write; an interrupted import starts over. Names of addresses, for --names of other stages, are " +
+      "the Parquet file to write (required without --explain); an interrupted import starts over. Names of addresses, for --names of other stages, are " +
         "written beside it: F.names.csv",
-      { value: "F.parquet", required: true },
+      { value: "F.parquet" },
+    ),
+    explain: option.switch(
+      "only show how the beginning of the first files is read: their first rows beside their lines; nothing is written",
     ),
     ...readingOptions,
     names: option.paths(

@@ -1,6 +1,8 @@
 /** `import`: converts measurements in any format to a measurements Parquet file. @module */
-import { shortened } from "../lib/base/errors.ts";
-import { defineStage, serveStage, snakeKeys, type StageResult } from "../lib/cli/stage.ts";
+import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
+import { defineStage, serveStage, snakeKeys, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import type { OptionsOf } from "../lib/cli/command.ts";
+import { explainedText, explainFile } from "../lib/data/import/explain.ts";
 import {
   importMeasurements,
   type ImportSummary,
@@ -23,6 +25,10 @@ export const importStage = defineStage(
   importCommand,
   async (options, context) => {
     const { maxRejectRatio, output, overwrite } = options;
+    if (options.explain) return await explain(options, context);
+    if (output === undefined) {
+      throw new UsageError("Cannot run: --output F.parquet is missing; add it, or --explain");
+    }
     const { reading, readings } = await openReading(options, context.log);
     const paths = listMeasurementFiles(options.input, { log: context.log, except: output, reading });
     const inputs = [...paths, ...options.names].map(inputFingerprint);
@@ -49,6 +55,30 @@ export const importStage = defineStage(
     return describe(output, run);
   },
 );
+
+/** Maximum number of files that `--explain` shows. */
+const MAX_EXPLAINED = 3;
+
+/** Shows how the beginning of the first files is read. @throws {UserError} If no row can be read. */
+async function explain(
+  options: OptionsOf<typeof importCommand>,
+  { log }: Pick<StageContext, "log">,
+): Promise<StageResult> {
+  const { reading, readings } = await openReading(options, log);
+  const paths = listMeasurementFiles(options.input, { log, reading });
+  const files = [];
+  for (const path of paths.slice(0, MAX_EXPLAINED)) {
+    files.push({ path, rows: await explainFile(path, reading) });
+  }
+  const text = files.map(({ path, rows }) => `${path}:\n${explainedText(rows)}`).join("\n");
+  if (files.some(({ rows }) => rows.some(({ left_out }) => left_out === undefined))) {
+    return { text, json: { stage: "import", ...snakeKeys({ reading: readings.list }, true), files } };
+  }
+  text.split("\n").forEach(log);
+  throw new UserError(
+    `Cannot read the beginning of ${paths[0]}: found no measurement in it; the lines above say why`,
+  );
+}
 
 function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
   const { rejected } = manifest;

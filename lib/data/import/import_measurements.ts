@@ -22,7 +22,7 @@ import {
 import { isParquet } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
-import { KindCounts, listOfCounts, RejectLog } from "../measurement_files/rejects.ts";
+import { KindCounts, listOfCounts, RejectLog, trueAdvice } from "../measurement_files/rejects.ts";
 import { DuplicateSet, isSameResult, moveUniqueRows, type ResultKey, rowsOf } from "./duplicates.ts";
 import { ImportedNames } from "./imported_names.ts";
 import {
@@ -343,7 +343,7 @@ class Importer {
    */
   finish(paths: readonly string[]): ImportSummary {
     const { maxRejectRatio, rejectsPath, onNote } = this.options;
-    if (this.#numPings === 0) throw noPings(paths, this.#skipped.counts);
+    if (this.#numPings === 0) throw noPings(paths, this.#skipped.counts, this.options);
     if (rejectsPath !== undefined) this.rejects.write(rejectsPath);
     const numRead = this.#numPings + this.#numDamaged;
     // An import without any row fails, whatever share may be rejected.
@@ -380,7 +380,7 @@ class Importer {
       this.#numPings++;
       this.#numResults++;
     } else this.#numDamaged++;
-    this.rejects.add(rejection.reason, this.#file.path, this.#index++, rejection);
+    this.#addReject(rejection, this.#index++);
   }
 
   /**
@@ -404,8 +404,12 @@ class Importer {
     const rejection: Rejection = Number.isNaN(eventTimeUs)
       ? { reason: "nullValue", found: `${place}time`, advice: giveTime(this.options) }
       : { reason: "timeInFuture", found: place + new Date(eventTimeUs / 1000).toISOString() };
-    this.rejects.add(rejection.reason, this.#file.path, this.#index - 1, rejection);
+    this.#addReject(rejection, this.#index - 1);
     return false;
+  }
+
+  #addReject(rejection: Rejection, index: number): void {
+    this.rejects.add(rejection.reason, this.#file.path, index, trueAdvice(rejection, this.options));
   }
 
   /** Whether a row repeats an earlier result. Adjacent rows with one key belong to one result. */
@@ -442,13 +446,18 @@ class Importer {
   }
 }
 
-function noPings(paths: readonly string[], skipped: Record<string, number>): UserError {
+function noPings(
+  paths: readonly string[],
+  skipped: Record<string, number>,
+  { columns }: ReadingOptions,
+): UserError {
   const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
   const found = listOfCounts(skipped);
   const isOther = Object.keys(skipped).every((kind) => kind === NOT_A_RESULT) && found !== "";
+  const fields = columns ? " and the names in --columns" : ", or name the fields with --columns";
+  const advice = `check --input${isOther ? fields : ""}`;
   return new UserError(
     `Cannot import ${paths[0]}${others}: found no measurements ` +
-      `(${shortened(found || "neither objects nor rows", 200)}); ` +
-      `check --input${isOther ? ", or name the fields with --columns" : ""}`,
+      `(${shortened(found || "neither objects nor rows", 200)}); ${advice}`,
   );
 }

@@ -7,6 +7,7 @@
  * @module
  */
 import { type Fault, faultText, shortened, UserError } from "../../base/errors.ts";
+import type { ReadingOptions } from "../formats/format.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 
 /** Maximum number of rows that `rejects.jsonl` lists for each reason. */
@@ -75,10 +76,13 @@ export class RejectLog {
     return totalOf(this.counts);
   }
 
-  /** Describes the first rejected row. */
+  /** Describes the first row that was rejected for the most frequent reason. */
   get first(): string | undefined {
-    const row = this.#rows.values().next().value?.[0];
-    return row && `${row.path} row ${row.row}${row.detail ? ` (${row.detail})` : ""}`;
+    const [[reason] = []] = Object.entries(this.counts).sort(([, a], [, b]) => b - a);
+    const row = this.#rows.get(reason as RejectReason)?.[0];
+    if (!row) return undefined;
+    const name = this.#rows.size > 1 ? `${reason} ` : "";
+    return `${name}${row.path} row ${row.row}${row.detail ? ` (${row.detail})` : ""}`;
   }
 
   /** Copies the contents, to send to another thread. */
@@ -126,6 +130,21 @@ export class RejectLog {
     if (!listed) this.#rows.set(row.reason, [row]);
     else if (listed.length < MAX_LISTED_PER_REASON) listed.push(row);
   }
+}
+
+/** Leaves out of a fault's advice, which lists alternatives, what the options of reading already give. */
+export function trueAdvice<F extends Fault>(fault: F, options: ReadingOptions): F {
+  const { columns, src, dst, startS, noReply, zone } = options;
+  const given = [
+    ...[src && "--src ", dst && "--dst ", startS !== undefined && "--start ", zone && "--zone "],
+    ...(noReply ?? []).map((word) => `--no-reply ${word} `),
+    ...[...columns?.keys() ?? []].map((key) => `${key}=`),
+  ].filter((option) => typeof option === "string");
+  const isTrue = (text: string) => !given.some((option) => `${text} `.includes(option));
+  const advice = fault.advice?.split(", or ").filter(isTrue).join(", or ");
+  return fault.advice === undefined || advice === fault.advice
+    ? fault
+    : { ...fault, advice: advice || undefined };
 }
 
 export function totalOf(counts: Record<string, number>): number {

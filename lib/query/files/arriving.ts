@@ -8,6 +8,7 @@ import {
   listMeasurementFiles,
   MEASUREMENT_EXTENSIONS,
 } from "../../data/measurement_files/input_files.ts";
+import { trueAdvice } from "../../data/measurement_files/rejects.ts";
 import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { findFiles, isMissing } from "../../io/files/inputs.ts";
@@ -119,7 +120,9 @@ export class ArrivingMeasurements {
   *#take(found: Found, path: string): Generator<Placed> {
     const { finding, line } = found;
     for (const measurement of this.#files.take(found, path)) yield { measurement, path, line };
-    if ("reason" in finding) this.#show(`${path}, line ${line}: ${finding.reason}, ${faultText(finding)}`);
+    if (!("reason" in finding)) return;
+    const fault = trueAdvice(finding, this.options.reading);
+    this.#show(`${path}, line ${line}: ${finding.reason}, ${faultText(fault)}`);
   }
 
   #reject(path: string, line: number | undefined): void {

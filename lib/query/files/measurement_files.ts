@@ -11,7 +11,13 @@ import {
   readFindings,
 } from "../../data/measurement_files/input_files.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
-import { describeRejected, KindCounts, RejectLog, totalOf } from "../../data/measurement_files/rejects.ts";
+import {
+  describeRejected,
+  KindCounts,
+  RejectLog,
+  totalOf,
+  trueAdvice,
+} from "../../data/measurement_files/rejects.ts";
 import { RttScale } from "../../data/measurement_files/rtt_scale.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { tokenMeasurement } from "../query_tokens.ts";
@@ -93,10 +99,8 @@ export class MeasurementFiles {
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);
     this.numRead++;
     if ("reason" in finding) {
-      this.rejects.add(finding.reason, path, line - 1, {
-        ...finding,
-        found: `line ${line}: ${finding.found}`,
-      });
+      const fault = { ...finding, found: `line ${line}: ${finding.found}` };
+      this.rejects.add(finding.reason, path, line - 1, trueAdvice(fault, this.reading));
     } else yield* this.#measurementsOf(finding);
   }
 
@@ -150,10 +154,9 @@ export async function readMeasurementFiles(
   files.rejects.check(files.numRead, maxRejectRatio, "correct or remove them");
   if (files.numRead === 0 && totalOf(files.skipped) > 0) {
     const found = describeRejected(files.skipped, "results that say nothing about a path");
+    const advice = reading.columns ? "check the names in --columns" : "name other fields with --columns";
     throw new UserError(
-      `Cannot use ${
-        shortened(paths.join(", "))
-      }: found no measurements, only ${found}; name other fields with --columns`,
+      `Cannot use ${shortened(paths.join(", "))}: found no measurements, only ${found}; ${advice}`,
     );
   }
   const { rejects, skipped, scale: { advice } } = files;
