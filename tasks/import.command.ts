@@ -10,7 +10,7 @@ export const importCommand = command({
     "measurements in any supported format, also as .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
   writes: "measurements Parquet; names of addresses for `--names`",
   example: "--input results/ --output pings.parquet",
-  main: ["input", "output", "explain", "columns", "src", "noReply"],
+  main: ["input", "output", "explain", "columns", "src"],
   options: {
     input: option.paths(uses.inputs, "files, folders, globs, or - for standard input", { required: true }),
     output: option.path(

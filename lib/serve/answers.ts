@@ -287,7 +287,7 @@ class BodyLines implements AsyncIterable<string> {
   /** Replaces the answer to an unreadable line with the reason. */
   explained<Answer extends { line: number }>(answer: Answer): Answer | LineError {
     const fault = this.#faults.get(answer.line);
-    if (fault === undefined) return answer;
+    if (fault === undefined || "reading" in answer) return answer;
     this.#faults.delete(answer.line);
     return { line: answer.line, error: fault };
   }

@@ -24,6 +24,7 @@ import { McpTools } from "./mcp.ts";
 import { exposition, METRICS_TYPE, type ServerMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { ANSWER_POLICY, PAGE_POLICY, type PageFile } from "./page_files.ts";
+import { withReadings } from "../query/questions/lines.ts";
 import { statusCheck, type WatchedState, watchLines, watchMetrics } from "./watched.ts";
 
 interface AppOptions extends AnswerOptions {
@@ -170,12 +171,15 @@ function addQuestions(app: Hono, options: AppOptions): void {
   }
   postLines(
     "/v1/score",
-    (service, lines, { url, signal, isText }) => service.scoreLines(lines, queryFields(url), signal, isText),
+    (service, lines, { url, signal, isText }) =>
+      withReadings((onReading) => service.scoreLines(lines, queryFields(url), signal, isText, onReading)),
   );
   postLines(
     "/v1/watch",
     (service, lines, { url, signal, isText }) =>
-      watchLines(options.watched.watch, lines, service, { signal, isText, fields: queryFields(url) }),
+      withReadings((onReading) =>
+        watchLines(options.watched.watch, lines, service, { signal, isText, fields: queryFields(url), onReading })
+      ),
   );
 }
 

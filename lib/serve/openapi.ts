@@ -10,6 +10,7 @@ import { VERSION } from "../base/version.ts";
 import {
   fields,
   lineErrorSchema,
+  readingLineSchema,
   type LineQuestion,
   measurementSchema,
   type Question,
@@ -50,6 +51,7 @@ const SCHEMAS: Record<string, z.ZodObject> = {
   ])),
   StatusCheck: statusCheckAnswerSchema,
   LineError: lineErrorSchema,
+  ReadingLine: readingLineSchema,
   ModelAnswer: modelAnswerSchema,
   Problem: problemSchema,
 };
@@ -111,7 +113,7 @@ function askedInLines(kind: LineQuestion): [path: string, methods: Record<string
     summary,
     query: options,
     body: { type: LINES_TYPE, schema: lineNameOf(kind), texts: MEASUREMENT_TYPES },
-    answer: { type: LINES_TYPE, schemas: [`${capital(name)}Answer`, "LineError"] },
+    answer: { type: LINES_TYPE, schemas: [`${capital(name)}Answer`, "LineError", "ReadingLine"] },
     problems: READ,
   };
   return [`/v1/${name}`, { post }];

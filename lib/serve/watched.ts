@@ -12,7 +12,7 @@ import { type Expectation, EXPECTED_QUANTILES, type PairExpectations } from "../
 import type { AlarmEvent } from "../query/changes/alarms.ts";
 import { type PairWatch, rttMsOf, type WatchedPair } from "../query/changes/pair_watch.ts";
 import type { TimedMeasurement } from "../query/files/arriving.ts";
-import type { LineError } from "../query/questions/question.ts";
+import type { LineError, ReadingLine } from "../query/questions/question.ts";
 import { readFields } from "../query/questions/read_fields.ts";
 import { watch as watchQuestion, type WatchAnswer } from "../query/questions/watch.ts";
 import { parseTimedMeasurement } from "../query/rtt/rtt_question.ts";
@@ -187,17 +187,24 @@ const finiteOrNull = (rttMs: number) => Number.isNaN(rttMs) ? null : Number(rttM
  * Watches measurements as they arrive: JSON lines, or a text in a known format.
  *
  * @param service Reports what its model expected when an alarm began.
- * @param options `isText`: false for JSON lines; `fields`: options of the question.
+ * @param options `isText`: false for JSON lines; `fields`: options of the question; `onReading`: called with the
+ *   readings of other formats.
  * @returns Events and errors by line; most lines have neither.
  */
 export async function* watchLines(
   watch: PairWatch,
   lines: AsyncIterable<string>,
   service: PingService,
-  { signal, isText, fields }: { signal: AbortSignal; isText: boolean; fields: Record<string, unknown> },
+  { signal, isText, fields, onReading }: {
+    signal: AbortSignal;
+    isText: boolean;
+    fields: Record<string, unknown>;
+    onReading?: (line: ReadingLine) => void;
+  },
 ): AsyncGenerator<({ line: number } & WatchAnswer) | LineError> {
   const { src, dst } = readFields(watchQuestion.options, fields);
-  for await (const { line, read } of measurementLines(lines, { isText, src, dst, withIds: true })) {
+  const asked = { isText, src, dst, withIds: true, onReading };
+  for await (const { line, read } of measurementLines(lines, asked)) {
     signal.throwIfAborted();
     let events: AlarmEvent[];
     try {

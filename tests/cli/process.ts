@@ -108,10 +108,10 @@ export function succeed(...args: string[]): Promise<ProcessResult> {
   return succeeded(runStageProcess(args));
 }
 
-/** The error of a process that must print only this line, which must contain the message. */
+/** The error of a process that must print only this line, after readings; it must contain the message. */
 export async function refused(ended: Promise<ProcessResult>, code: number, message = ""): Promise<string> {
   const result = await ended;
-  assertMatch(result.stderr, /^error: [^\n]+\n$/);
+  assertMatch(result.stderr, /^(?:(?:read as|not used:) [^\n]+\n)*error: [^\n]+\n$/);
   assertStringIncludes(result.stderr, message);
   assertEquals([result.code, result.stdout], [code, ""], result.stderr);
   return result.stderr;

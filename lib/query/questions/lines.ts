@@ -13,8 +13,9 @@ import { parseLenientJson } from "../../data/formats/json_stream.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, type JsonFormat, resultsIn } from "../../data/formats/registry.ts";
 import { isUsualName } from "../../data/formats/table.ts";
+import { Readings } from "../../data/measurement_files/readings.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
-import type { LineError } from "./question.ts";
+import type { LineError, ReadingLine } from "./question.ts";
 import { watch } from "./watch.ts";
 
 export interface Line {
@@ -44,6 +45,20 @@ export interface MeasurementLinesOptions {
   readonly src?: string | undefined;
   readonly dst?: string | undefined;
   readonly withIds: boolean;
+  /** Called with each distinct reading of results in other formats, before their lines. */
+  readonly onReading?: ((line: ReadingLine) => void) | undefined;
+}
+
+/** Puts the readings of a body before the answers to its lines. */
+export async function* withReadings<Answer>(
+  ask: (onReading: (line: ReadingLine) => void) => AsyncIterable<Answer>,
+): AsyncGenerator<Answer | ReadingLine> {
+  const said: ReadingLine[] = [];
+  for await (const answer of ask((line) => said.push(line))) {
+    yield* said.splice(0);
+    yield answer;
+  }
+  yield* said;
 }
 
 /**
@@ -55,11 +70,23 @@ export interface MeasurementLinesOptions {
  */
 export async function* measurementLines(
   texts: AsyncIterable<string>,
-  { isText, src, dst, withIds }: MeasurementLinesOptions,
+  { isText, src, dst, withIds, onReading }: MeasurementLinesOptions,
 ): AsyncGenerator<Line> {
-  const reading = { ...USUAL_READING, src: src ? [src] : undefined, dst: dst ? [dst] : undefined };
+  let numLines = 0;
+  const readings = new Readings();
+  const reading: ReadingOptions = {
+    ...USUAL_READING,
+    src: src ? [src] : undefined,
+    dst: dst ? [dst] : undefined,
+    onReading: onReading && ((each) => {
+      if (!readings.add(each)) return;
+      const { noReply, notUsed, ...parts } = each;
+      onReading({ line: numLines, reading: { ...parts, no_reply: noReply, not_used: [...notUsed] } });
+    }),
+  };
   if (!isText) {
     for await (const { line, read } of linesOf(texts)) {
+      numLines = line;
       yield* measurementsOf(line, read, { reading, withIds });
     }
     return;
@@ -77,6 +104,7 @@ export async function* measurementLines(
   );
   try {
     for await (const text of texts) {
+      numLines++;
       hasContent ||= /[^\s[\]]/.test(text);
       reader.push(encoder.encode(`${text}\n`));
       yield* found;
@@ -144,6 +172,7 @@ function* ownMeasurements(
       ? !Number.isNaN(finding.eventTimeUs)
       : !hasOwnNames && finding.reason !== "nullValue");
   if (findings.length === 0 || !findings.every(isClear)) return yield { line, read: () => named };
+  if (format?.reading && !hasOwnNames) reading.onReading?.(format.reading(object, reading));
   for (const finding of findings) yield* linesOfFinding(finding, line, withIds);
 }
 

@@ -111,6 +111,21 @@ export function wholeSchema({ line, options }: LineQuestion, item: z.ZodType = l
 export const lineErrorSchema = z.object({ line: z.int(), error: z.string() });
 export type LineError = z.infer<typeof lineErrorSchema>;
 
+/** How the lines from this one on are read, if they have another format than the API's own. */
+export const readingLineSchema = z.object({
+  line: z.int(),
+  reading: z.object({
+    format: z.string(),
+    time: z.string(),
+    source: z.string(),
+    destination: z.string(),
+    rtt: z.string(),
+    no_reply: z.string(),
+    not_used: z.array(z.string()),
+  }),
+});
+export type ReadingLine = z.infer<typeof readingLineSchema>;
+
 /** The schema of a question as a server accepts it. */
 export function servedSchema({ question, served = {} }: Question): z.ZodObject {
   return fields({ ...question.shape, ...served as z.ZodRawShape });

@@ -23,6 +23,7 @@ import {
   type Asking,
   type Question,
   servedSchema,
+  type ReadingLine,
 } from "../../query/questions/question.ts";
 import {
   type AnswerOf,
@@ -141,16 +142,17 @@ export class PingService {
    * Scores measurements in order as they arrive: JSON lines, or a text in a known format.
    *
    * @param lines Empty lines are skipped but counted.
-   * @param isText False for JSON lines.
+   * @param isText False for JSON lines. @param onReading Called with the readings of other formats.
    */
   scoreLines(
     lines: AsyncIterable<string>,
     options: ScoreOptions = {},
     signal?: AbortSignal,
     isText = false,
+    onReading?: (line: ReadingLine) => void,
   ): AsyncGenerator<Answered<ScoreAnswer>> {
     const { src, dst, ...wanted } = readFields(score.options, options);
-    const measurements = measurementLines(lines, { isText, src, dst, withIds: false });
+    const measurements = measurementLines(lines, { isText, src, dst, withIds: false, onReading });
     return scoreMeasurements(this.#model, measurements, { ...wanted, signal, compute: computed });
   }
 

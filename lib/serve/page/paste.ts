@@ -3,6 +3,7 @@ import { UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import { type Finding, messageOf, type Rejection, USUAL_READING } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader } from "../../data/formats/reader.ts";
+import { type Reading, readingLines } from "../../data/formats/reading.ts";
 import { FORMATS } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { ApiMeasurement } from "../../query/questions/question.ts";
@@ -12,6 +13,8 @@ export type PastedPing = ApiMeasurement & { time: number | null; line: number };
 
 export interface Pasted {
   format: string;
+  /** How the text is read, as lines. */
+  reading: string[];
   /** Whether pings are left out because neither the text nor the options state their source. */
   needsSource: boolean;
   /** In time order; pings without a time come first. */
@@ -28,13 +31,19 @@ interface PasteOptions {
 
 export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pasted {
   const found: Found[] = [];
-  const reading = { ...USUAL_READING, src: parseAddress(source) ? [source] : undefined };
+  const said = new Set<string>();
+  const src = parseAddress(source) ? [source] : undefined;
+  const reading = {
+    ...USUAL_READING,
+    src,
+    onReading: (each: Reading) => readingLines(each).forEach((line) => said.add(line)),
+  };
   const take = (finding: Finding, line: number) => void found.push({ finding, line });
   const reader = new MeasurementReader("the pasted text", reading, take);
   readInto(found, text, reader);
   const title = FORMATS.find(({ name }) => name === reader.format)?.title ?? "JSON";
   const format = title[0].toUpperCase() + title.slice(1);
-  const pasted: Pasted = { format, needsSource: false, pings: [], faults: [] };
+  const pasted: Pasted = { format, reading: [...said], needsSource: false, pings: [], faults: [] };
   for (const { finding, line } of found) {
     if ("skipped" in finding) {
       pasted.faults.push({ line, message: `it does not measure a path: ${finding.skipped}` });

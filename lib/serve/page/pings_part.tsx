@@ -176,7 +176,7 @@ async function expectedOf(
   return new Map(answers.flatMap((answer, k) => "error" in answer ? [] : [[odd[k], answer] as const]));
 }
 
-function PasteReport({ pasted: { format, pings, faults } }: { pasted: Pasted }) {
+function PasteReport({ pasted: { format, reading, pings, faults } }: { pasted: Pasted }) {
   if (pings.length === 0) return null;
   const numLost = pings.filter(({ rtt }) => rtt === null).length;
   return (
@@ -187,6 +187,7 @@ function PasteReport({ pasted: { format, pings, faults } }: { pasted: Pasted }) 
           ? ""
           : ` ${faults.length} ${faults.length === 1 ? "line is" : "lines are"} left out:`}
       </p>
+      {reading.map((line) => <p key={line}>{line[0].toUpperCase() + line.slice(1)}</p>)}
       {faults.length === 0 ? null : (
         <ul class="faults">
           {faults.slice(0, 20).map(({ line, message }) => <li key={line}>line {line}: {message}</li>)}

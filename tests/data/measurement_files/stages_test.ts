@@ -10,8 +10,9 @@ Deno.test("import reads files and standard input, and is idempotent", () =>
     Deno.writeTextFileSync(input, JSON.stringify(results));
     const args = ["import", "--input", input, "--output", output, "--json"];
     const first = await succeeded(runStageProcess(args));
-    const { seconds, ...json } = JSON.parse(first.stdout);
+    const { seconds, reading, ...json } = JSON.parse(first.stdout);
     assert(seconds > 0);
+    assertEquals(reading.map(({ format }: { format: string }) => format), ["atlas"]);
     assertEquals(json, {
       stage: "import",
       rows: 2,
