@@ -52,7 +52,7 @@ export async function explainFile(path: string, options: ReadingOptions): Promis
     if (!isWhole) break;
   }
   if (isWhole) reader.end();
-  const lines = text.split(/\r?\n|\r/);
+  const lines = text.split(text.includes("\n") ? "\n" : "\r");
   const reasons = new Set<string>();
   const rows: ExplainedRow[] = [];
   for (const { finding, line } of found) {
