@@ -1,6 +1,10 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { streamOf, withService } from "./tiny_service.ts";
-import { measurementLines, type MeasurementLinesOptions } from "../../../lib/query/questions/lines.ts";
+import {
+  measurementLines,
+  type MeasurementLinesOptions,
+  withReadings,
+} from "../../../lib/query/questions/lines.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
@@ -230,6 +234,24 @@ Deno.test("measurementLines() reads the column names, units and no-reply words o
     const ends = "src" in line || "source" in line ? {} : { src, dst };
     assertEquals(await measuredIn(JSON.stringify(line), { withIds: false, ...ends }), [[1, expected]]);
   }
+});
+
+Deno.test("withReadings() puts the reading of another format before the answers", async () => {
+  const texts = [
+    "PING 198.51.100.7 (198.51.100.7) 56(84) bytes of data.",
+    "[1700000000.5] 64 bytes from 198.51.100.7: icmp_seq=1 ttl=57 time=27.0 ms",
+  ];
+  const answers = (text: readonly string[], isText: boolean) =>
+    Array.fromAsync(withReadings((onReading) => {
+      const options = { isText, src: "192.0.2.1", withIds: false, onReading };
+      return measurementLines(ReadableStream.from(text), options);
+    }));
+  const [said, ...rest] = await answers(texts, true);
+  assert("reading" in said);
+  assertEquals([said.reading.format, said.reading.source, rest.length], ["ping", "192.0.2.1 (--src)", 1]);
+  // The API's own measurements have no reading.
+  const own = await answers(['{"src":"192.0.2.1","dst":"198.51.100.7","time":1700000000,"rtt":5}'], false);
+  assertEquals(own.map((each) => "reading" in each), [false]);
 });
 
 Deno.test("measurementLines() reads other text formats, with source and destination added", async () => {
