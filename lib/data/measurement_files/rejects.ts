@@ -7,7 +7,6 @@
  * @module
  */
 import { type Fault, faultText, shortened, UserError } from "../../base/errors.ts";
-import type { ReadingOptions } from "../formats/format.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 
 /** Maximum number of rows that `rejects.jsonl` lists for each reason. */
@@ -132,8 +131,18 @@ export class RejectLog {
   }
 }
 
+/** Those options of reading that advice may name; a part of `ReadingOptions`. */
+interface GivenOptions {
+  columns?: ReadonlyMap<string, string> | undefined;
+  src?: readonly string[] | undefined;
+  dst?: readonly string[] | undefined;
+  noReply?: readonly string[] | undefined;
+  startS?: number | undefined;
+  zone?: string | undefined;
+}
+
 /** Leaves out of a fault's advice, which lists alternatives, what the options of reading already give. */
-export function trueAdvice<F extends Fault>(fault: F, options: ReadingOptions): F {
+export function trueAdvice<F extends Fault>(fault: F, options: GivenOptions): F {
   const { columns, src, dst, startS, noReply, zone } = options;
   const given = [
     ...[src && "--src ADDRESS", dst && "--dst ADDRESS", startS !== undefined && "--start ", zone && "--zone "],
