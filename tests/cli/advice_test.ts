@@ -83,7 +83,7 @@ const CASES: Record<string, Case> = {
   "a destination of one IP version for both": {
     text: `src,time,rtt\n192.0.2.10,1767225600,34.1\n2001:db8::1,1767225660,34.2\n`,
     given: ["--dst", HOST],
-    advice: /--dst IPV4,IPV6/,
+    advice: /--dst one address of each IP version/,
     then: ["--dst", `${HOST},2001:db8::7`],
     reads: [2, 0],
   },
