@@ -172,7 +172,8 @@ function* ownMeasurements(
       ? !Number.isNaN(finding.eventTimeUs)
       : !hasOwnNames && finding.reason !== "nullValue");
   if (findings.length === 0 || !findings.every(isClear)) return yield { line, read: () => named };
-  if (format?.reading && !hasOwnNames) reading.onReading?.(format.reading(object, reading));
+  const said = hasOwnNames ? undefined : format?.reading?.(object, reading);
+  if (said) reading.onReading?.(said);
   for (const finding of findings) yield* linesOfFinding(finding, line, withIds);
 }
 
