@@ -89,7 +89,10 @@ const CASES: [number, "import" | "watch", string, Outcome][] = [
   [28, "import", "--input @report.txt", { refused: /Cannot read .*report\.txt/ }],
   [28, "import", `${S} --input @report.txt`, { refused: /Cannot read .*report\.txt/ }],
   [29, "import", "--input @pings.jsonl", { refused: /--columns/ }],
-  [29, "import", "--columns src=synth_addr,time=start_time,rtt=pings --input @pings.jsonl", { right: USUAL }],
+  [29, "import", "--columns src=synth_addr,time=start_time,rtt=pings --input @pings.jsonl", {
+    refused: /pings contains objects/,
+    then: ["--columns src=synth_addr,time=start_time,rtt=pings.rtt --input @pings.jsonl", ...USUAL],
+  }],
   [29, "import", "--columns src=synth_addr,dst=dst_addr,time=start_time,rtt=rtt_min --input @min.csv", {
     right: [200, 20, 34.5],
   }],
