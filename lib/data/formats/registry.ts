@@ -48,6 +48,9 @@ const SHOWN_RTT = /[=<,(] ?[\d.]+ ?ms\b/;
 /** A text that continues is recognised only from this many characters on. */
 export const MIN_HEAD_CHARACTERS = 32;
 
+/** Formats whose fields `--columns` names. */
+const NAMED_BY_COLUMNS: readonly string[] = [smokeping.name, table.name];
+
 /** The kind under which objects without a result are counted. */
 export const NOT_A_RESULT = "not a result";
 
@@ -112,9 +115,9 @@ export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObje
 /** The format of a JSON result; undefined if the object is not a result. Named fields are those of a table. */
 export function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | undefined {
   if (Array.isArray(object)) return undefined;
-  const format = options.format ?? (options.columns && table.name);
+  const asked = options.format === undefined ? options.columns && NAMED_BY_COLUMNS : [options.format];
   for (const each of JSON_FORMATS) {
-    if ((format === undefined || format === each.name) && each.isResult(object, options)) return each;
+    if ((!asked || asked.includes(each.name)) && each.isResult(object, options)) return each;
   }
   return undefined;
 }

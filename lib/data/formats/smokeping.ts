@@ -1,5 +1,5 @@
 /**
- * The RRDs of SmokePing, exported by `rrdtool xport --json` with or without `--showtime`.
+ * The RRDs of SmokePing and LibreNMS, exported by `rrdtool xport --json` with or without `--showtime`.
  *
  * A row is a round of pings, by default 20. Its time is the end of its step, as rrdtool defines it, and
  * `meta.start` is the time of the first row. Legends identify the columns:
@@ -9,6 +9,9 @@
  * | contains `median`, `rtt` or `avg` | RTT in seconds, or in its unit, as in `median [ms]`; not `min rtt` |
  * | contains `loss`                   | number of lost pings, or their share if it ends in `%`   |
  * | `ping1`, `ping2`, …               | RTTs of the pings in seconds, without another RTT column |
+ * | `xmt`, `rcv`                      | numbers of pings and replies; the RTT beside them is in ms, as fping prints it |
+ *
+ * `--columns rtt=LEGEND`, or another key of an RTT, names the RTT column and its unit.
  *
  * A word of a legend that is an address, or a name with a known address, is the destination of the column:
  * `192.0.2.1` alone is an RTT, `192.0.2.1 loss` its loss. Otherwise the destination is `--dst`. An RRD does
@@ -31,6 +34,7 @@ import {
   RTT_UNITS,
 } from "./format.ts";
 import { ReadingCache } from "./reading.ts";
+import { RTT_UNITS_MS } from "./table.ts";
 
 /** Pings per round, unless the columns imply another number. */
 const NUM_PINGS = 20;
@@ -46,11 +50,14 @@ const readings = new ReadingCache();
 
 function readingOf({ meta }: JsonObject, options: ReadingOptions): ReturnType<typeof readings.get> {
   const names = (objectOf(meta).legend as unknown[]).map(String);
-  const { src, dst } = options;
-  return readings.get([names, src, dst], () => {
+  const { src, dst, columns } = options;
+  return readings.get([names, src, dst, [...columns ?? []]], () => {
     const series = seriesOf(names, options);
     const named = (columns: number[]) => columns.filter((at) => at >= 0).map((at) => names[at]).join(", ");
-    const used = series.flatMap(({ rtt, loss, pings }) => [loss, ...(rtt >= 0 ? [rtt] : pings)]);
+    const used = series.flatMap(({ rtt, loss, sent, received, pings }) => [
+      ...[loss, sent, received],
+      ...(rtt >= 0 ? [rtt] : pings),
+    ]);
     return {
       format: "smokeping",
       time: "meta.start and meta.step (Unix seconds, UTC)",
@@ -61,11 +68,10 @@ function readingOf({ meta }: JsonObject, options: ReadingOptions): ReturnType<ty
         `${named(rtt >= 0 ? [rtt] : pings)} (${UNIT_NAMES[rttUnitMs] ?? `${rttUnitMs} ms`})`
       ).join(", ") || "unknown",
       noReply: [
-        named(series.map(({ loss }) =>
-          loss
-        )),
+        named(series.map(({ loss }) => loss)) && `${named(series.map(({ loss }) => loss))} of all pings`,
+        named(series.map(({ received }) => received)) && `${named(series.map(({ received }) => received))} 0`,
         "null",
-      ].filter(Boolean).join(" of all pings, or "),
+      ].filter(Boolean).join(", or "),
       notUsed: names.filter((_, at) => !used.includes(at)),
     };
   });
@@ -93,32 +99,43 @@ interface Series {
   /** -1 if absent. */
   loss: number;
   isLossPercent: boolean;
+  /** Numbers of pings and replies; -1 if absent. */
+  sent: number;
+  received: number;
   pings: number[];
   numPings: number;
 }
 
 function seriesOf(legend: readonly string[], options: ReadingOptions): Series[] {
   const series = new Map<string | undefined, Series>();
+  const [key, asked] = [...options.columns ?? []].find(([key]) => key in RTT_UNITS_MS) ?? [];
+  // fping, which LibreNMS runs, prints ms; SmokePing stores seconds.
+  const usualUnit = ["xmt", "rcv"].every((name) => legend.includes(name)) ? "ms" : "s";
   for (const [column, whole] of legend.entries()) {
     const words = whole.trim().replace(UNIT, "").split(/\s+/);
     const dst = words.find((word) => isHost(word, options));
     const name = words.filter((word) => word !== dst).join(" ").toLowerCase();
-    const { unit = "s", percent } = UNIT.exec(whole.trim())?.groups ?? {};
+    const { unit = usualUnit, percent } = UNIT.exec(whole.trim())?.groups ?? {};
     const found = series.get(dst) ??
       {
         ...{ dst, rtt: -1, rttUnitMs: 1000, loss: -1 },
         isLossPercent: false,
+        ...{ sent: -1, received: -1 },
         pings: [],
         numPings: NUM_PINGS,
       };
     const ping = Number(/^ping(\d+)$/.exec(name)?.[1] ?? 0);
-    if (ping > 0) {
+    if (key !== undefined && whole === asked) {
+      Object.assign(found, { rtt: column, rttUnitMs: RTT_UNITS_MS[key] });
+    } else if (name === "xmt" || name === "rcv") {
+      found[name === "xmt" ? "sent" : "received"] = column;
+    } else if (ping > 0) {
       found.numPings = found.pings.length > 0 ? Math.max(found.numPings, ping) : ping;
       found.pings.push(column);
     } else if (name.includes("loss")) {
       Object.assign(found, { loss: column, isLossPercent: percent !== undefined });
     } else if (
-      found.rtt < 0 && !NOT_USUAL.test(name) && (name === "" || /median|rtt|avg|average|latency/.test(name))
+      key === undefined && found.rtt < 0 && !NOT_USUAL.test(name) && (name === "" || /median|rtt|avg|average|latency/.test(name))
     ) {
       Object.assign(found, { rtt: column, rttUnitMs: RTT_UNITS[unit] ?? 1000 });
     } else continue;
@@ -154,10 +171,14 @@ function* findingsOf({ meta, data }: JsonObject, options: ReadingOptions): Gener
 function roundOf(
   values: readonly unknown[],
   timeUs: number,
-  { dst, rtt, rttUnitMs, loss, isLossPercent, pings, numPings }: Series,
+  { dst, rtt, rttUnitMs, loss, isLossPercent, sent, received, pings, numPings: usualPings }: Series,
   options: ReadingOptions,
 ): Finding {
-  const lost = loss < 0 || values[loss] === null
+  const numPings = sent < 0 ? usualPings : Number(values[sent] ?? NaN);
+  if (numPings === 0) return { skipped: "nothing sent" };
+  const lost = sent >= 0 && received >= 0
+    ? numPings - Number(values[received] ?? NaN)
+    : loss < 0 || values[loss] === null
     ? NaN
     : Number(values[loss]) * (isLossPercent ? numPings / 100 : 1);
   const areAllLost = lost >= numPings;

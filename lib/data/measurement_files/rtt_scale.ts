@@ -36,6 +36,7 @@ export class RttScale {
       ? ["nanoseconds", "rtt_ns"]
       : ["microseconds", "rtt_us"];
     const median = +medianMs.toPrecision(3);
-    return `the median RTT is ${median} ms, which looks like ${unit}: name the column with --columns ${key}=NAME`;
+    return `the median RTT is ${median} ms, which looks like ${unit}: name the column of a table with ` +
+      `--columns ${key}=NAME`;
   }
 }

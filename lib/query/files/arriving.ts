@@ -23,6 +23,8 @@ const POLL_MS = 500;
 /** Number of RTTs whose median decides whether their unit is plausible, unless the input ends earlier. */
 const NUM_JUDGED_RTTS = 100;
 const CHUNK_BYTES = 1 << 16;
+/** Number of measurements of files at rest that are put in order of time: a table may list its losses last. */
+const NUM_ORDERED = 1 << 15;
 /** Maximum number of directory listings per poll; two in a row must agree. */
 const MAX_LISTINGS = 20;
 
@@ -108,13 +110,28 @@ export class ArrivingMeasurements {
     } else if (isFollowing) {
       yield* this.#follow();
     } else {
-      for (const path of await inOrderOfTime(listMeasurementFiles(paths, { log, reading }), reading)) {
-        for await (const measurement of this.#files.read(path)) {
-          if (signal.aborted) return;
-          yield { measurement, path, line: undefined };
+      const files = await inOrderOfTime(listMeasurementFiles(paths, { log, reading }), reading);
+      yield* this.#ordered(files);
+    }
+  }
+
+  /** Reads files at rest, and sorts as many measurements at a time as {@link NUM_ORDERED}. */
+  async *#ordered(paths: readonly string[]): AsyncGenerator<Placed> {
+    let waiting: Placed[] = [];
+    const sort = () =>
+      waiting.sort(({ measurement: a }, { measurement: b }) => a.eventTimeUs - b.eventTimeUs);
+    for (const path of paths) {
+      for await (const measurement of this.#files.read(path)) {
+        if (this.options.signal.aborted) return;
+        const placed = { measurement, path, line: undefined };
+        if (Number.isNaN(measurement.eventTimeUs)) yield placed;
+        else if (waiting.push(placed) === 2 * NUM_ORDERED) {
+          yield* sort().slice(0, NUM_ORDERED);
+          waiting = waiting.slice(NUM_ORDERED);
         }
       }
     }
+    yield* sort();
   }
 
   *#take(found: Found, path: string): Generator<Placed> {

@@ -71,11 +71,8 @@ const CASES: [number, "import" | "watch", string, Outcome][] = [
   [23, "import", `${S} --input @ping.txt`, { right: [3, 1, 27] }],
   [23, "import", `${S} --input @fping.txt`, { right: [2, 1, 27] }],
   [23, "import", `${S} --input @z.zip`, { refused: /zip archive.*unpack/ }],
-  [24, "import", `${SD} --input @icmp-perf.json`, {
-    refused: /rtt_us=/,
-    then: [`${SD} --columns rtt_us=avg --input @icmp-perf.json`, ...USUAL],
-  }],
-  [24, "import", `${SD} --columns rtt_us=avg --input @icmp-perf.json`, { right: USUAL }],
+  [24, "import", `${SD} --input @icmp-perf.json`, { right: USUAL }],
+  [24, "import", `${SD} --columns rtt_us=avg --input @icmp-perf.json`, { right: [200, 20, 0.0346] }],
   [25, "import", `${S} --input @all.csv`, { refused: /--columns dst=DST,rtt=RTT/ }],
   [25, "import", `${S} --columns dst=url,rtt=_value --input @all.csv`, { right: USUAL }],
   [25, "watch", `${S} --columns dst=url,rtt=_value --text --input @all.csv`, { says: /20 min.*no reply/ }],

@@ -15,7 +15,10 @@ Deno.test("RttScale names the unit that would fit if the RTTs are implausible fo
   for (const [median, unit] of units) {
     const { advice } = scaleOf([median, median * 1.01, 5]);
     assert(advice !== undefined);
-    assertMatch(advice, new RegExp(`which looks like ${unit}: name the column with --columns rtt_`));
+    assertMatch(
+      advice,
+      new RegExp(`which looks like ${unit}: name the column of a table with --columns rtt_`),
+    );
   }
   for (const median of [0.06, 27, 9000]) assertEquals(scaleOf([median, median]).advice, undefined);
 });

@@ -75,7 +75,7 @@ Deno.test("watch suggests a unit for implausible RTTs once", async () => {
   const inSeconds = linesOf(0, 130).replace(/"rtt":([\d.]+)/g, (_, ms) => `"rtt":${Number(ms) / 1000}`);
   for (const text of [inSeconds, inSeconds.slice(0, inSeconds.indexOf("\n", 500) + 1)]) {
     const { stderr } = await succeeded(watchText(text));
-    const advice = /ms, which looks like seconds: name the column with --columns rtt_s=NAME/g;
+    const advice = /ms, which looks like seconds: name the column of a table with --columns rtt_s=NAME/g;
     assertEquals(stderr.match(advice)?.length, 1);
   }
 });
