@@ -21,7 +21,7 @@ import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
-import type { Readings } from "../lib/data/measurement_files/readings.ts";
+import type { Readings } from "../lib/data/formats/reading.ts";
 import { identityOf, logLeftOut, openReading } from "./reading.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { baseOf, isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";

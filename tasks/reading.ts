@@ -7,7 +7,7 @@ import { type ReadingOptions, USUAL_READING } from "../lib/data/formats/format.t
 import { FORMATS } from "../lib/data/formats/registry.ts";
 import { parseColumns } from "../lib/data/formats/table.ts";
 import { parseTimeUs } from "../lib/data/formats/time_text.ts";
-import { Readings } from "../lib/data/measurement_files/readings.ts";
+import { Readings } from "../lib/data/formats/reading.ts";
 import { describeRejected, describeSkipped, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import type { importCommand } from "./import.command.ts";
 

@@ -178,7 +178,12 @@ function addQuestions(app: Hono, options: AppOptions): void {
     "/v1/watch",
     (service, lines, { url, signal, isText }) =>
       withReadings((onReading) =>
-        watchLines(options.watched.watch, lines, service, { signal, isText, fields: queryFields(url), onReading })
+        watchLines(options.watched.watch, lines, service, {
+          signal,
+          isText,
+          fields: queryFields(url),
+          onReading,
+        })
       ),
   );
 }

@@ -10,10 +10,10 @@ import { VERSION } from "../base/version.ts";
 import {
   fields,
   lineErrorSchema,
-  readingLineSchema,
   type LineQuestion,
   measurementSchema,
   type Question,
+  readingLineSchema,
   servedSchema,
   wholeSchema,
 } from "../query/questions/question.ts";

@@ -1,6 +1,6 @@
 /** How a text is read, in words. Every command says it, so that a person sees a wrong guess at once. @module */
 
-/** Where the parts of a row come from. */
+/** @internal Where the parts of a row come from. */
 export interface Reading {
   /** As in `--format`, such as `csv`. */
   readonly format: string;
@@ -25,6 +25,8 @@ export function readingLines({ format, notUsed, ...parts }: Reading): string[] {
   return notUsed.length === 0 ? [said] : [said, `not used: ${notUsed.join(", ")}`];
 }
 
+const MAX_READINGS = 1000;
+
 /** Makes one reading for the same fields and options, so that consumers say it once. */
 export class ReadingCache {
   readonly #readings = new Map<string, Reading>();
@@ -39,4 +41,38 @@ export class ReadingCache {
   }
 }
 
-const MAX_READINGS = 1000;
+/** Maximum number of readings that are said line by line; each table may have another one. */
+const MAX_SAID = 5;
+/** Maximum number of readings in memory, since each object may have other fields. */
+const MAX_KEPT = 100;
+
+/** Collects distinct readings, and says the first {@link MAX_SAID} as they come. */
+export class Readings {
+  readonly #list = new Map<string, Reading>();
+  readonly #known = new WeakSet<Reading>();
+
+  constructor(readonly log: (line: string) => void = () => {}) {}
+
+  /** For {@link ReadingOptions.onReading}. @returns Whether it is a new one. */
+  readonly add = (reading: Reading): boolean => {
+    // Formats give the same object again for the same fields.
+    if (this.#known.has(reading)) return false;
+    this.#known.add(reading);
+    const text = JSON.stringify(reading);
+    if (this.#list.has(text) || this.#list.size >= MAX_KEPT) return false;
+    this.#list.set(text, reading);
+    if (this.#list.size <= MAX_SAID) readingLines(reading).forEach((line) => this.log(line));
+    return true;
+  };
+
+  /** The distinct readings, in order. */
+  get list(): Reading[] {
+    return [...this.#list.values()];
+  }
+
+  /** Says how many more there are than have been said. */
+  end(): void {
+    const numMore = this.#list.size - MAX_SAID;
+    if (numMore > 0) this.log(`and ${numMore} more ${numMore === 1 ? "reading" : "readings"}`);
+  }
+}

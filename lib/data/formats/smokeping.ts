@@ -68,7 +68,9 @@ function readingOf({ meta }: JsonObject, options: ReadingOptions): ReturnType<ty
         `${named(rtt >= 0 ? [rtt] : pings)} (${UNIT_NAMES[rttUnitMs] ?? `${rttUnitMs} ms`})`
       ).join(", ") || "unknown",
       noReply: [
-        named(series.map(({ loss }) => loss)) && `${named(series.map(({ loss }) => loss))} of all pings`,
+        named(series.map(({ loss }) =>
+          loss
+        )) && `${named(series.map(({ loss }) => loss))} of all pings`,
         named(series.map(({ received }) => received)) && `${named(series.map(({ received }) => received))} 0`,
         "null",
       ].filter(Boolean).join(", or "),
@@ -135,7 +137,8 @@ function seriesOf(legend: readonly string[], options: ReadingOptions): Series[] 
     } else if (name.includes("loss")) {
       Object.assign(found, { loss: column, isLossPercent: percent !== undefined });
     } else if (
-      key === undefined && found.rtt < 0 && !NOT_USUAL.test(name) && (name === "" || /median|rtt|avg|average|latency/.test(name))
+      key === undefined && found.rtt < 0 && !NOT_USUAL.test(name) &&
+      (name === "" || /median|rtt|avg|average|latency/.test(name))
     ) {
       Object.assign(found, { rtt: column, rttUnitMs: RTT_UNITS[unit] ?? 1000 });
     } else continue;

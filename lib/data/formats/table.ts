@@ -44,7 +44,12 @@ const TIME_UNITS: Record<string, TimeUnit> = {
   time_ns: "nanoseconds",
 };
 /** Units of numbers in RTT columns, ms. */
-export const RTT_UNITS_MS: Readonly<Record<string, number>> = { rtt: 1, rtt_s: 1000, rtt_us: 1e-3, rtt_ns: 1e-6 };
+export const RTT_UNITS_MS: Readonly<Record<string, number>> = {
+  rtt: 1,
+  rtt_s: 1000,
+  rtt_us: 1e-3,
+  rtt_ns: 1e-6,
+};
 /** Columns of integers, by their names in Parquet files of measurements. */
 const INTEGER_KEYS: readonly string[] = ["msm_id", "prb_id", "size", "packet_error_count"];
 

@@ -145,7 +145,12 @@ interface GivenOptions {
 export function trueAdvice<F extends Fault>(fault: F, options: GivenOptions): F {
   const { columns, src, dst, startS, noReply, zone } = options;
   const given = [
-    ...[src && "--src ADDRESS", dst && "--dst ADDRESS", startS !== undefined && "--start ", zone && "--zone "],
+    ...[
+      src && "--src ADDRESS",
+      dst && "--dst ADDRESS",
+      startS !== undefined && "--start ",
+      zone && "--zone ",
+    ],
     ...(noReply ?? []).map((word) => `--no-reply ${word} `),
     ...[...columns?.keys() ?? []].map((key) => `${key}=`),
   ].filter((option) => typeof option === "string");

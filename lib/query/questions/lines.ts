@@ -13,7 +13,7 @@ import { parseLenientJson } from "../../data/formats/json_stream.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, type JsonFormat, resultsIn } from "../../data/formats/registry.ts";
 import { isUsualName } from "../../data/formats/table.ts";
-import { Readings } from "../../data/measurement_files/readings.ts";
+import { Readings } from "../../data/formats/reading.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { LineError, ReadingLine } from "./question.ts";
 import { watch } from "./watch.ts";

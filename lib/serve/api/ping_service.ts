@@ -22,8 +22,8 @@ import {
   type ApiMeasurement,
   type Asking,
   type Question,
-  servedSchema,
   type ReadingLine,
+  servedSchema,
 } from "../../query/questions/question.ts";
 import {
   type AnswerOf,
