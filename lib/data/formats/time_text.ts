@@ -119,7 +119,8 @@ export function writtenTimeUs(
   if (typeof offsetMs === "string") {
     return { fault: { found: offsetMs, expected: "UTC or an offset such as +01:00" } };
   }
-  const microseconds = Number((parts.decimals ?? "").slice(0, 6).padEnd(6, "0"));
+  const { decimals } = parts;
+  const microseconds = decimals === undefined ? 0 : Math.floor(Number(`0.${decimals}`) * 1e6 + 1e-6);
   const timeUs = (localMs - offsetMs) * 1e3 + microseconds;
   return isMeasured(timeUs) ? { timeUs } : { fault: { expected: "a time from 1990 to 2099" } };
 }
@@ -145,10 +146,10 @@ function isMeasured(timeUs: number): boolean {
 function localMilliseconds(parts: WrittenTime["parts"]): number {
   const { name, half, hour = "0", minute = "0", second = "0" } = parts;
   const month = name === undefined ? Number(parts.month) - 1 : MONTHS.indexOf(name);
-  const [year, day, minutes, seconds] = [parts.year, parts.day, minute, second].map(Number);
+  const [day, minutes, seconds] = [Number(parts.day), Number(minute), Number(second)];
   const isHour = half === undefined ? Number(hour) < 24 : Number(hour) >= 1 && Number(hour) <= 12;
   const hours = half === undefined ? Number(hour) : Number(hour) % 12 + (half === "PM" ? 12 : 0);
-  const localMs = Date.UTC(year, month, day, hours, minutes, seconds);
+  const localMs = Date.UTC(Number(parts.year), month, day, hours, minutes, seconds);
   const date = new Date(localMs);
   const isDate = date.getUTCMonth() === month && date.getUTCDate() === day;
   return isHour && minutes < 60 && seconds < 60 && isDate ? localMs : NaN;
@@ -173,6 +174,7 @@ export function isZone(zone: string): boolean {
 
 /** The offset from UTC at a local time, in ms, or why there is none. */
 function offsetOf(zone: string, localMs: number): number | string {
+  if (zone === "+00") return 0;
   if (/^[+-]/.test(zone)) {
     const offsetMs = offsetAt(zone, localMs);
     return Number.isNaN(offsetMs) ? `there is no offset ${zone}` : offsetMs;
