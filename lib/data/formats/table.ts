@@ -177,8 +177,12 @@ class TableState {
   /** The series of a long table that tells a destination's losses, and the last moments that were lost. */
   readonly lossMetrics: Map<string | undefined, string> = new Map();
   readonly lost: Set<string> = new Set();
+  /** The newest run of traceroute or mtr between two ends. */
+  readonly routes: Map<string, Route> = new Map();
 }
 
+/** How many runs of traceroute or mtr, each between other ends, may be incomplete. */
+const MAX_ROUTES = 1 << 10;
 /** How many lost moments of a long table are kept, so that two of its series do not tell one loss twice. */
 const MAX_LOST_MOMENTS = 1 << 14;
 
@@ -398,9 +402,13 @@ function takeFindings(
   const rtts = layout.rtts.length > 0 ? layout.rtts : NO_RTTS;
   for (const { field, dst = textOf(fields[layout.dst]) } of rtts) {
     // In tables of traceroute and mtr, the RTT of a router is not that of the destination.
-    if (layout.hop >= 0 && !isSameHost(textOf(fields[layout.hopHost]), dst ?? options.dst?.[0], options)) {
-      take({ skipped: "hop of a route" });
-      continue;
+    if (layout.hop >= 0) {
+      const isDestination = isSameHost(textOf(fields[layout.hopHost]), dst ?? options.dst?.[0], options);
+      addHop(state, { src, dst, timeUs, isDestination }, options, take);
+      if (!isDestination) {
+        take({ skipped: "hop of a route" });
+        continue;
+      }
     }
     const rttsMs = isLost || field < 0 ? LOST : rttsOf(fields[field], layout, options, state, names[field]);
     if ("reason" in rttsMs) {
@@ -428,6 +436,52 @@ function takeFindings(
     }
     take(found);
   }
+}
+
+/** A run of traceroute or mtr. */
+interface Route {
+  readonly src: string | undefined;
+  readonly dst: string | undefined;
+  readonly timeUs: number;
+  /** Whether its destination has a row. */
+  isDestination: boolean;
+}
+
+/** Adds a hop. The first one of another run between the same ends shows that the run before is complete. */
+function addHop(
+  { routes }: TableState,
+  hop: Route,
+  options: ReadingOptions,
+  take: (finding: Finding) => void,
+) {
+  const key = `${hop.src} ${hop.dst}`;
+  const route = routes.get(key);
+  if (route && Object.is(route.timeUs, hop.timeUs)) {
+    route.isDestination ||= hop.isDestination;
+    return;
+  }
+  if (route) endRoute(route, options, take);
+  else if (routes.size === MAX_ROUTES) {
+    const [[oldest, ended]] = routes;
+    endRoute(ended, options, take);
+    routes.delete(oldest);
+  }
+  routes.set(key, hop);
+}
+
+/** A run without a row of its destination is a loss. A destination by name may have replied from another address. */
+function endRoute(
+  { isDestination, ...ends }: Route,
+  options: ReadingOptions,
+  take: (finding: Finding) => void,
+): void {
+  if (isDestination) return;
+  const isAddress = isHost(ends.dst ?? options.dst?.[0] ?? "", { ...options, addresses: undefined });
+  if (isAddress) take(pingRow({ ...ends, rttsMs: LOST }, options));
+  else {take({
+      reason: "incompleteResult",
+      found: `a route without a hop at ${shortened(ends.dst ?? "its end")}`,
+    });}
 }
 
 const LOST = [FAILED_RTT_MS];
@@ -786,6 +840,7 @@ class TableReader implements TextReader {
     }
     this.#scan(text);
     if (text !== undefined) return;
+    for (const route of this.#state.routes.values()) endRoute(route, this.options, this.#takeHere);
     if (!this.#layout) this.#begin(true);
     if (this.#numRows === 0) {
       throw new NoMeasurementsError(

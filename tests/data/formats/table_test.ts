@@ -247,6 +247,15 @@ Deno.test("a table of routes: only the last hop belongs to the destination", () 
   const skipped = [[2, "hop of a route"], [3, "hop of a route"]];
   const route = found(`src,dst,hop,hop_ip,rtt\n${rows}`);
   assertEquals([rttsOf(route), othersOf(route)], [[12], skipped]);
+  const second = `${SRC},${DST},1,192.0.2.254,1\n${SRC},${DST},2,198.51.100.254,3\n`;
+  const timed = (time: number, text: string) => text.replaceAll(/^(?=.)/gm, `${time},`);
+  const runs = [timed(START_S, rows), timed(START_S + 60, second), timed(START_S + 120, rows)].join("");
+  const routes = found(`time,src,dst,hop,hop_ip,rtt\n${runs}`);
+  assertEquals(rowsOf(routes), [[DST, START_S, 12], [DST, START_S + 60, LOST], [DST, START_S + 120, 12]]);
+  const last = found(`time,src,dst,hop,hop_ip,rtt\n${timed(START_S, second)}`);
+  assertEquals(rowsOf(last), [[DST, START_S, LOST]]);
+  const named = found(`time,src,dst,hop,hop_ip,rtt\n${timed(START_S, second).replaceAll(DST, "web")}`);
+  assertEquals(othersOf(named).at(-1)?.[1], "incompleteResult");
   const mtr = `Mtr_Version,Start_Time,Status,Host,Hop,Ip,Loss%,Snt, ,Last,Avg,Best,Wrst,StDev,\n` +
     `MTR.0.95,${START_S},OK,${DST},1,192.0.2.254,0.00,10,0,1.1,1.2,1.0,1.3,0.1\n` +
     `MTR.0.95,${START_S},OK,${DST},2,${DST},0.00,10,0,12,12,11,13,0.5\n`;
