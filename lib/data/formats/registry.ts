@@ -129,7 +129,7 @@ export function beginsAsJson(head: string, { format }: ReadingOptions): boolean 
   const hasText = TEXT_FORMATS.some(({ name }) => name === format);
   if (format !== undefined && !hasText) return true;
   const hasJson = format === undefined || JSON_FORMATS.some(({ name }) => name === format);
-  if (!hasJson || !/^\s*(?:\{|\[\s*(?:$|[{[\]"]))/.test(head)) return false;
+  if (!hasJson || !/^\s*(?:\{\s*(?:$|["}])|\[\s*(?:$|[{[\]"]))/.test(head)) return false;
   return format !== undefined || !TEXT_FORMATS.some(({ isJsonHead }) => isJsonHead?.(head.trimStart()));
 }
 
@@ -165,7 +165,7 @@ export function recognise(
     // Most texts contain a comma, so a table must not look like anything else.
     const isOther = format?.name === table.name && !sure && options.columns === undefined &&
       looksOf(head) !== undefined;
-    if (isOther) throw unknownFormat(head, path);
+    if (isOther) throw unknownFormat(head, path, options);
     // JSON lines after something else, such as a program's greeting.
     if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
     // First lines, or one with a comma, may be a greeting or an error; later lines decide.
@@ -174,7 +174,7 @@ export function recognise(
     if (isKnown) return { kind: "text", format };
   }
   if (!isLast && !isBinary && !hasManyLines) return undefined;
-  throw unknownFormat(head, path);
+  throw unknownFormat(head, path, options);
 }
 
 /** First bytes of files that do not contain measurements. */
@@ -217,14 +217,18 @@ function looksOf(head: string): string | undefined {
   return LOOKS.find(([pattern]) => pattern.test(head.slice(0, 512)))?.[1];
 }
 
-function unknownFormat(head: string, path: string): NoMeasurementsError {
-  const looks = looksOf(head) ?? `it begins with ${JSON.stringify(shortened(head.trimStart(), 40))}`;
+function unknownFormat(head: string, path: string, { format }: ReadingOptions): NoMeasurementsError {
+  const looks = looksOf(head);
   const names = FORMATS.map(({ name }) => name).join(", ");
+  const choice = looks === undefined && format === undefined
+    ? "choose one with --format NAME if it is one of these, otherwise "
+    : "";
   return new NoMeasurementsError(
     {
-      found: looks,
+      found: looks ?? `it begins with ${JSON.stringify(shortened(head.trimStart(), 40))}`,
       expected: `measurements as ${names} or parquet`,
-      advice: "choose one with --format NAME if it is one of these, otherwise convert it to CSV",
+      // Most of what it looks like says what to do.
+      advice: looks?.endsWith(")") ? undefined : `${choice}convert it to CSV`,
     },
     { path },
   );

@@ -83,8 +83,8 @@ const CASES: [number, "import" | "watch", string, Outcome][] = [
   [27, "import", `${S} --columns dst=target,rtt=latency_ms --input @success.csv`, { right: USUAL }],
   [27, "import", `${S} --columns dst=target,rtt=latency_ms --input @up.csv`, { right: USUAL }],
   [27, "import", `${S} --columns dst=host --input @openwisp.csv`, { right: USUAL }],
-  [28, "import", "--input @report.txt", { refused: /Cannot read .*report\.txt/ }],
-  [28, "import", `${S} --input @report.txt`, { refused: /Cannot read .*report\.txt/ }],
+  [28, "import", "--input @report.txt", { refused: /--renderer raw/ }],
+  [28, "import", `${S} --input @report.txt`, { refused: /--renderer raw/ }],
   [29, "import", "--input @pings.jsonl", { refused: /--columns/ }],
   [29, "import", "--columns src=synth_addr,time=start_time,rtt=pings --input @pings.jsonl", {
     refused: /pings contains objects/,
@@ -164,7 +164,7 @@ const CASES: [number, "import" | "watch", string, Outcome][] = [
   }],
   [40, "import", `${SD} --input @rrdtool-fetch.txt`, { refused: /Cannot read/ }],
   [40, "import", `${SD} --columns time=1,rtt_s=2 --input @rrdtool-fetch.txt`, { right: USUAL }],
-  [40, "import", `${S} --input @promtool.txt`, { refused: /Cannot/ }],
+  [40, "import", `${S} --input @promtool.txt`, { refused: /output of promtool/ }],
   [40, "import", `${S} --input @openmetrics.txt`, { refused: /metrics of an exporter/ }],
 ];
 

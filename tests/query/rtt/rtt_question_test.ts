@@ -121,7 +121,7 @@ Deno.test("parseQuestion() accepts times from 1990 to 2099", () => {
   for (const [time, timeS] of [["1990-01-01", 631_152_000], ["4102444799.9", 4_102_444_799], ["", null]]) {
     assertEquals(parseQuestion({ ...PAIR, time }).timeS, timeS);
   }
-  for (const time of [0, 631_151_999, "4102444800", "1990-01-01T00:59:59+01:00", "9".repeat(400)]) {
+  for (const time of [0, 631_151_999, "4102444800", "1990-01-01T00:59:59+01:00", "9".repeat(60)]) {
     assertThrows(() => parseQuestion({ ...PAIR, time }), UserError, "from 1990 to 2099");
   }
 });
