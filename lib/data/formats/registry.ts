@@ -26,10 +26,12 @@ export const FORMATS: readonly Format[] = [
   ...[fping, ping, table],
 ];
 
-/** Reports of `mtr --json` are counted under their name. Their RTTs are those of hops. */
+const WRITE_CSV = "write it with mtr --csv, and name its columns";
+/** Reports of `mtr --json` have no times. */
 const MTR: NonNullable<Format["json"]> = {
   isResult: ({ report }) => "mtr" in objectOf(report),
-  findings: () => [{ skipped: "mtr" }],
+  findings:
+    () => [{ reason: "incompleteResult", found: "a report of mtr without a time", advice: WRITE_CSV }],
 };
 const JSON_FORMATS = [
   ...FORMATS.flatMap(({ name, json }) => json ? [{ name, ...json }] : []),
@@ -190,7 +192,7 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
   [/^RRD\0/, "it looks like an RRD (rrdtool xport --json)"],
   // deno-lint-ignore no-control-regex
   [/^\x12\x05/, "it looks like warts of scamper (sc_warts2json)"],
-  [/^\s*(?:mtr_version|HOST:|Start:)/i, "it looks like the output of mtr"],
+  [/^\s*(?:mtr_version|HOST:|Start:)/i, `it looks like the output of mtr (${WRITE_CSV})`],
   [
     /^\s*(?:traceroute6? (?:to |\[)|tracing route|routenverfolgung|1 [^,;|\t]*\d ms\b)/im,
     "it looks like the output of traceroute",

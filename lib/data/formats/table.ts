@@ -310,7 +310,11 @@ export function layoutOf(
       ...(options.noReply ?? []).map((word) => `${word} (--no-reply)`),
       ...signals.filter(({ says }) => says !== undefined).map(({ field, says }) => `${names[field]} ${says}`),
     ].join(", or "),
-    notUsed: names.flatMap((_, field) => used.has(field) ? [] : [nameOf(field)]),
+    notUsed: names.flatMap((name, field) =>
+      used.has(field) || names.some((path, other) => used.has(other) && path.startsWith(`${name}.`))
+        ? []
+        : [nameOf(field)]
+    ),
   };
   return {
     names: hasHeader ? names : names.map((_, field) => nameOf(field)),

@@ -178,11 +178,11 @@ Deno.test("a blank file contains no measurements and is not an error", () => {
   }
 });
 
-Deno.test("an mtr report is skipped under its name", () => {
+Deno.test("an mtr report is rejected under its name", () => {
   const found = foundIn(
     '{ "report": { "mtr": { "src": "a", "dst": "b" }, "hubs": [{ "count": 1, "Avg": 5 }] } }',
   );
-  assertEquals([rttsOf(found), othersOf(found)], [[], [[1, "mtr"]]]);
+  assertEquals([rttsOf(found), othersOf(found)], [[], [[1, "incompleteResult"]]]);
 });
 
 Deno.test("JSON lines are read after a line that is not JSON", () => {
