@@ -186,6 +186,9 @@ const MAX_ROUTES = 1 << 10;
 /** How many lost moments of a long table are kept, so that two of its series do not tell one loss twice. */
 const MAX_LOST_MOMENTS = 1 << 14;
 
+/** Names that are longer have no meaning here. It bounds the work for each. */
+const MAX_NAME_CHARACTERS = 1 << 8;
+
 /** Whether fields of this name are read without `--columns`. */
 export function isUsualName(name: string): boolean {
   const usual = usualName(name);
@@ -353,7 +356,7 @@ function unitMsIn(name: string): number {
 
 /** `latency us` for `latencyUs`. */
 function wordsOf(name: string): string {
-  return name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  return name.slice(0, MAX_NAME_CHARACTERS).replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 }
 
 /** Texts for an unknown number. */
@@ -800,6 +803,7 @@ function faultOfRecord(object: JsonObject, options: ReadingOptions, fault: Fault
 
 /** `rtt_ms` for `RTT (ms)`. */
 function usualName(name: string): string {
+  if (name.length > MAX_NAME_CHARACTERS) return name;
   return name.toLowerCase().replace(
     /\s*[([]([nuµμ\ufffdm]?s|utc)[)\]]$/,
     (_, unit) => `_${unit.replace(/[µμ\ufffd]/, "u")}`,

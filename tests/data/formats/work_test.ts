@@ -3,7 +3,7 @@
  * Reading takes work in proportion to the text, however its bytes arrive. Work is counted as the characters and
  * bytes that are given to string methods, regular expressions, decoders and copies, not as time.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { type ReadingOptions, USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { type Found, MeasurementReader } from "../../../lib/data/formats/reader.ts";
@@ -115,6 +115,10 @@ const TEXTS: Record<string, (n: number) => string> = {
           `${HEADER}192.0.2.1,"x:${part === '"' ? "" : part.repeat(n / part.length)}",1767225600,5\n`,
       ],
       [
+        `a header of ${JSON.stringify(part)}`,
+        (n: number) => `src,dst,time,"rtt${part === '"' ? "" : part.repeat(n / part.length)}"\n${ROW}`,
+      ],
+      [
         `a line of ping with ${JSON.stringify(part)}`,
         (n: number) => `${PING}64 bytes ${part.repeat(n / part.length)}\n`,
       ],
@@ -150,6 +154,30 @@ Deno.test("twice the text takes at most twice the work if its bytes arrive one b
   }
 });
 
+/** How often one match may go back: less than once for each character of the longest line. */
+const MAX_BACKTRACKS = 1 << 14;
+
+Deno.test("no regular expression backtracks without bound", async () => {
+  // V8 reports matches that it gives to its linear engine after so many backtracks.
+  const flags = [
+    "--enable-experimental-regexp-engine-on-excessive-backtracks",
+    `--regexp-backtracks-before-fallback=${MAX_BACKTRACKS}`,
+    "--trace-experimental-regexp-engine",
+  ];
+  const run = async (command: string, ...args: string[]) => {
+    const options = { args: [command, `--v8-flags=${flags.join(",")}`, ...args] };
+    const { stdout, stderr } = await new Deno.Command(Deno.execPath(), options).output();
+    return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  };
+  const reported = "Experimental execution";
+  const bad = 'console.log(/^(a+)+$/.test("a".repeat(40) + "b"))';
+  assertStringIncludes(await run("eval", bad), reported);
+  const path = new URL(import.meta.url).pathname;
+  const text = await run("test", "--no-check", "--no-prompt", "--allow-read", "--filter=/^twice /", path);
+  assertMatch(text, /3 passed/);
+  assert(!text.includes(reported), text);
+});
+
 Deno.test("findings do not depend on how the bytes arrive", () => {
   const greeting = "Pinging 3 hosts every 60 s, see the manual\n";
   const texts = { ...TEXTS, "a greeting before a table": (_: number) => greeting + HEADER + ROW.repeat(20) };
@@ -173,17 +201,32 @@ function* mutated(sample: Uint8Array<ArrayBuffer>, random: () => number): Genera
   }
 }
 
-Deno.test("mutated samples of each format have the same findings however they arrive", () => {
+/** Mutated samples of each format, with the names of their files. */
+function* mutatedSamples(): Generator<{ name: string; bytes: Uint8Array }> {
   let seed = 54;
   const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
   const folder = new URL("./", import.meta.url);
   for (const { name } of Deno.readDirSync(folder)) {
     if (/\.(?:ts|md)$/.test(name)) continue;
-    for (const bytes of mutated(Deno.readFileSync(new URL(name, folder)), random)) {
-      const whole = read(bytes, bytes.length);
-      for (const size of [1, 7]) {
-        assertEquals(read(bytes, size), whole, `${name} by ${size}: ${new TextDecoder().decode(bytes)}`);
-      }
+    for (const bytes of mutated(Deno.readFileSync(new URL(name, folder)), random)) yield { name, bytes };
+  }
+}
+
+Deno.test("mutated samples of each format have the same findings however they arrive", () => {
+  for (const { name, bytes } of mutatedSamples()) {
+    const whole = read(bytes, bytes.length);
+    for (const size of [1, 7]) {
+      assertEquals(read(bytes, size), whole, `${name} by ${size}: ${new TextDecoder().decode(bytes)}`);
     }
+  }
+});
+
+Deno.test("twice a mutated sample of each format takes at most twice the work", () => {
+  for (const { name, bytes } of mutatedSamples()) {
+    const [once, twice] = [1 << 16, 1 << 17].map((length) => {
+      const repeated = new Uint8Array(length).map((_, at) => bytes[at % bytes.length]);
+      return workOf(() => read(repeated, 4096)).work;
+    });
+    assert(twice <= 2.2 * once + 1000, `${name}: ${once} steps, then ${twice}`);
   }
 });
