@@ -6,7 +6,7 @@ import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { type ReadingOptions, USUAL_READING } from "../lib/data/formats/format.ts";
 import { FORMATS } from "../lib/data/formats/registry.ts";
 import { parseColumns } from "../lib/data/formats/table.ts";
-import { parseTimeUs } from "../lib/data/formats/time_text.ts";
+import { isZone, parseTimeUs } from "../lib/data/formats/time_text.ts";
 import { Readings } from "../lib/data/formats/reading.ts";
 import { describeRejected, describeSkipped, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import type { importCommand } from "./import.command.ts";
@@ -51,9 +51,10 @@ export async function readingOf(options: GivenReading): Promise<ReadingOptions> 
     dst: addressesOf("dst", options.dst, addresses),
     noReply: noReply?.split(","),
     addresses,
-    startS: start === undefined ? undefined : timeOption("start", start),
-    intervalS: interval,
+    // Checked first, since the start may be in this zone.
     zone: zone === undefined ? undefined : zoneOption(zone),
+    startS: start === undefined ? undefined : timeOption("start", start, zone),
+    intervalS: interval,
   };
 }
 
@@ -100,20 +101,23 @@ function addressesOf(
 
 /** Checks a zone given as `--zone`. @throws {UsageError} If it is neither a name nor an offset. */
 function zoneOption(zone: string): string {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone;
-  } catch {
-    throw new UsageError(
-      `Cannot use --zone ${
-        shortened(zone)
-      }: expected an IANA name such as Europe/Berlin, or an offset such as +01:00`,
-    );
-  }
+  if (isZone(zone)) return zone;
+  throw new UsageError(
+    `Cannot use --zone ${
+      shortened(zone)
+    }: expected an IANA name such as Europe/Berlin, or an offset such as +01:00`,
+  );
 }
 
-/** Parses a time given as `--name`. @returns Unix seconds. @throws {UsageError} If it is not a time. */
-export function timeOption(name: string, text: string): number {
-  const parsed = parseTimeUs(text);
+/**
+ * Parses a time given as `--name`.
+ *
+ * @param zone Of a time without one; UTC by default.
+ * @returns Unix seconds.
+ * @throws {UsageError} If it is not a time.
+ */
+export function timeOption(name: string, text: string, zone?: string): number {
+  const parsed = parseTimeUs(text, "seconds", zone);
   if ("timeUs" in parsed) return parsed.timeUs / 1e6;
   throw new UsageError({ action: `use --${name} ${shortened(text)}`, ...parsed.fault });
 }

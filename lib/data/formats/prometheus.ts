@@ -134,11 +134,8 @@ function isSeries(series: JsonObject): boolean {
   return isMetric && samplesOf(series).length > 0;
 }
 
-/** The samples of a series; exports of VictoriaMetrics list their times (ms) apart. */
-function samplesOf({ value, values, timestamps }: JsonObject): [number, string][] {
-  const list = Array.isArray(values) ? values : [value];
-  if (!Array.isArray(timestamps)) return list.filter(isSample);
-  return timestamps.map((timeMs, i) => [Number(timeMs) / 1000, String(list[i])]);
+function samplesOf({ value, values }: JsonObject): [number, string][] {
+  return (Array.isArray(values) ? values : [value]).filter(isSample);
 }
 
 /** Whether a value has the form `[1767225600, "0.027"]`. */

@@ -156,7 +156,10 @@ const CASES: [number, "import" | "watch", string, Outcome][] = [
   [39, "import", `${S} --columns dst=monitor.ip,rtt_us=icmp.rtt.us --input @kibana-iso.csv`, {
     right: USUAL,
   }],
-  [40, "import", `${S} --input @victoria.jsonl`, { refused: /in one answer with the series of its RTT/ }],
+  [40, "import", `${S} --input @victoria.jsonl`, {
+    refused: /--columns/,
+    then: [`${S} --columns time_ms=timestamps,dst=metric.url,rtt=values --input @victoria.jsonl`, ...USUAL],
+  }],
   [40, "import", `${SD} --input @graphite.json`, { refused: /get it with format=csv/ }],
   [40, "import", `${SD} --columns time=2,rtt=3 --input @graphite.csv`, { right: USUAL }],
   [40, "import", `${SD} --columns time_ms=time,rtt=average_response_ms --input @influx.json`, {
