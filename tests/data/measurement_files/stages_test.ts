@@ -60,6 +60,12 @@ Deno.test("import fails with a one-line error for every bad input", () =>
       [["--input", `${folder}/page.json`], 1, "it looks like HTML"],
       [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "expected mean | min | median | each"],
       [["--input", `${folder}/cut.json`, "--columns", "srce=a"], 2, "unknown key srce"],
+      [
+        ["--input", `${folder}/cut.json`, "--zone", "Mars/X", "--start", "2026-01-01"],
+        2,
+        "such as Europe/Berlin",
+      ],
+      [["--input", `${folder}/cut.json`, "--dst", "192.0.2.1,192.0.2.2"], 2, "one of IPv4 and one of IPv6"],
     ];
     for (const [args, code, message] of cases) {
       const output = ["--output", `${folder}/out.parquet`];
