@@ -21,7 +21,7 @@ import {
   writtenTimeUs,
 } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
-import type { Reading } from "./reading.ts";
+import { constantWords, type Reading } from "./reading.ts";
 
 /** @internal The source address of an Atlas result. `auto` is `from` if that is public, else `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";
@@ -226,26 +226,28 @@ function splitTime(line: string, isSecond = false): { written?: WrittenTime; tex
 export class LineTimes {
   /** The zone that the text stated last, which holds for its times without one. */
   #zone: string | undefined;
-  /** In words, as in a {@link Reading}. */
-  #time = "none";
+  /** Whether the newest time is Unix time; undefined if there was none. */
+  #isUnix: boolean | undefined;
   #said: string | undefined;
 
-  constructor(readonly format: string, readonly options: ReadingOptions) {
-    if (options.startS !== undefined) this.#time = "the order of the lines (--start, --interval)";
-  }
+  constructor(readonly format: string, readonly options: ReadingOptions) {}
 
   /** Says the reading of a row if it is another one than before. @param source As in the line. */
   say(noReply: string, source?: string): void {
-    const said = `${this.#time} ${source}`;
+    const said = `${this.#isUnix} ${this.#zone} ${source}`;
     if (said === this.#said) return;
     this.#said = said;
-    const { src, dst, onReading } = this.options;
-    const of = (option: string, given?: readonly string[]) => given && `${given.join(" or ")} (--${option})`;
+    const { src, dst, startS, zone, onReading } = this.options;
+    const order = startS === undefined ? "none" : "the order of the lines (--start, --interval)";
     onReading?.({
       format: this.format,
-      time: this.#time,
-      source: source ?? of("src", src) ?? "none",
-      destination: dst ? `the address in the text, else ${of("dst", dst)}` : "the address in the text",
+      time: this.#isUnix === undefined
+        ? order
+        : timeWords("the time before a line", this.#isUnix, this.#zone, zone),
+      source: source ?? constantWords("src", src) ?? "none",
+      destination: dst
+        ? `the address in the text, else ${constantWords("dst", dst)}`
+        : "the address in the text",
       rtt: "the time of each reply (ms unless it has a unit)",
       noReply,
       notUsed: [],
@@ -261,7 +263,7 @@ export class LineTimes {
     const time = { ...written, parts: { ...written.parts, zone: this.#zone } };
     const parsed = writtenTimeUs(time, "seconds", zone);
     if ("timeUs" in parsed) {
-      this.#time = timeWords("the time before a line", written.text, "seconds", zone, this.#zone);
+      this.#isUnix = written.isUnix;
       return { timeUs: parsed.timeUs, text };
     }
     const fault = wrongTime(`time ${written.text}`, parsed.fault);

@@ -4,7 +4,7 @@ import type { PingRow, Rejection } from "./format.ts";
 
 /** The sample of moments: those with the smallest hashes, so that it covers separate blocks of a table. */
 const MAX_MOMENTS = 1024;
-/** Conflicts before they count: a repeated time alone is no second series. */
+/** Fewer conflicts may be repeated times rather than a second series. */
 const MIN_CONFLICTS = 8;
 const MAX_VALUES = 12;
 const MAX_TEXT = 64;
@@ -15,13 +15,15 @@ interface Moment {
   rttMs: number;
   fields: readonly string[];
   isConflict: boolean;
+  /** Of its time. */
+  hash: number;
 }
 
 export class MomentCheck {
-  readonly #moments = new Map<string, Moment & { hash: number }>();
+  readonly #moments = new Map<string, Moment>();
   #limit = 2 ** 32;
   #numConflicts = 0;
-  /** In how many conflicts each column differs, and its values; undefined if it has too many. */
+  /** In how many conflicts each column differs, and up to {@link MAX_VALUES} + 1 of its values. */
   readonly #columns = new Map<string, { numDiffering: number; values: Set<string> }>();
   #fault: Rejection | undefined;
 

@@ -399,7 +399,7 @@ class PingReader extends LineReader {
     this.take(pingRow(found, this.options), line);
   }
 
-  /** The number of losses to report each for itself: all, or none if they are so many that they are one row. */
+  /** The number of losses that have a row each: all of them, or 0 if there are so many that they share one. */
   #numRowsOf(place: EchoPosition, numLost: number): number {
     if (numLost <= Math.max(MAX_GAP, this.#numSpare)) {
       if (numLost > MAX_GAP) this.#numSpare -= numLost;

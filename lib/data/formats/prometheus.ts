@@ -40,7 +40,7 @@ import {
   readTime,
   RTT_UNITS,
 } from "./format.ts";
-import { ReadingCache } from "./reading.ts";
+import { constantWords, ReadingCache } from "./reading.ts";
 
 /** Labels that name the destination, best first. */
 const DESTINATIONS = ["ip", "target", "url", "dst", "destination", "instance", "host"];
@@ -100,10 +100,10 @@ function readingOf(object: JsonObject, { src, dst }: ReadingOptions): ReturnType
   const all = isSeries(object) ? [object] : Array.isArray(result) ? result.map(objectOf) : [];
   const labels = all.map(({ metric }) => objectOf(metric));
   const names = [...new Set(labels.map(({ __name__: name }) => String(name ?? "a series without a name")))];
-  const given = (usual: readonly string[], option: string, constants: readonly string[] | undefined) => {
+  const given = (usual: readonly string[], option: "src" | "dst", constants?: readonly string[]) => {
     const found = usual.filter((label) => labels.some((each) => label in each));
-    const constant = constants ? `${constants.join(", ")} (--${option})` : undefined;
-    return [...found, constant].filter(Boolean).join(", else ") || `unknown (--${option})`;
+    return [...found, constantWords(option, constants)].filter(Boolean).join(", else ") ||
+      `unknown (--${option})`;
   };
   return readings.get([names, labels.map(Object.keys)[0], src, dst], () => {
     const others = names.filter((name) =>

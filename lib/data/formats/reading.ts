@@ -17,6 +17,11 @@ export interface Reading {
   readonly notUsed: readonly string[];
 }
 
+/** Constant addresses in words, such as `192.0.2.10 (--src)`; undefined if there are none. */
+export function constantWords(option: "src" | "dst", addresses?: readonly string[]): string | undefined {
+  return addresses && `${addresses.join(" or ")} (--${option})`;
+}
+
 /** The lines that say a reading. */
 export function readingLines({ format, notUsed, ...parts }: Reading): string[] {
   const { time, source, destination, rtt, noReply } = parts;

@@ -33,7 +33,7 @@ import {
   readTime,
   RTT_UNITS,
 } from "./format.ts";
-import { ReadingCache } from "./reading.ts";
+import { constantWords, ReadingCache } from "./reading.ts";
 import { RTT_UNITS_MS } from "./table.ts";
 
 /** Pings per round, unless the columns imply another number. */
@@ -54,6 +54,8 @@ function readingOf({ meta }: JsonObject, options: ReadingOptions): ReturnType<ty
   return readings.get([names, src, dst, [...columns ?? []]], () => {
     const series = seriesOf(names, options);
     const named = (columns: number[]) => columns.filter((at) => at >= 0).map((at) => names[at]).join(", ");
+    const losses = named(series.map(({ loss }) => loss));
+    const received = named(series.map((each) => each.received));
     const used = series.flatMap(({ rtt, loss, sent, received, pings }) => [
       ...[loss, sent, received],
       ...(rtt >= 0 ? [rtt] : pings),
@@ -61,20 +63,19 @@ function readingOf({ meta }: JsonObject, options: ReadingOptions): ReturnType<ty
     return {
       format: "smokeping",
       time: "meta.start and meta.step (Unix seconds, UTC)",
-      source: src ? `${src.join(", ")} (--src)` : "unknown (--src)",
-      destination: [...new Set(series.map((each) => each.dst ?? `${dst?.join(", ") ?? "unknown"} (--dst)`))]
+      source: constantWords("src", src) ?? "unknown (--src)",
+      destination: [
+        ...new Set(series.map((each) => each.dst ?? constantWords("dst", dst) ?? "unknown (--dst)")),
+      ]
         .join(", "),
       rtt: series.map(({ rtt, rttUnitMs, pings }) =>
         `${named(rtt >= 0 ? [rtt] : pings)} (${UNIT_NAMES[rttUnitMs] ?? `${rttUnitMs} ms`})`
       ).join(", ") || "unknown",
-      noReply: [
-        named(series.map(({ loss }) =>
-          loss
-        )) && `${named(series.map(({ loss }) => loss))} of all pings`,
-        named(series.map(({ received }) => received)) && `${named(series.map(({ received }) => received))} 0`,
-        "null",
-      ].filter(Boolean).join(", or "),
-      notUsed: names.filter((_, at) => !used.includes(at)),
+      noReply: [losses && `${losses} of all pings`, received && `${received} 0`, "null"].filter(Boolean)
+        .join(", or "),
+      notUsed: names.filter((_, at) =>
+        !used.includes(at)
+      ),
     };
   });
 }

@@ -14,7 +14,7 @@ import { FAILED_RTT_MS } from "./batch.ts";
 import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "./csv.ts";
 import { lossIn, type LossScale, type Signal, signalOf } from "./losses.ts";
 import { MomentCheck } from "./moments.ts";
-import type { Reading } from "./reading.ts";
+import { constantWords, type Reading } from "./reading.ts";
 import { isZone, type TimeUnit } from "./time_text.ts";
 import {
   addressIn,
@@ -166,7 +166,7 @@ class TableState {
   readonly scale: LossScale = { hasPercent: false, hasFraction: false };
   /** Layouts of JSON objects by their names. */
   readonly layouts: Map<string, ReturnType<typeof layoutOf>> = new Map();
-  /** Rows so far, which determine the time if there is no time column. */
+  /** Number of rows so far. Without a time column, it determines the time of the next one. */
   numRows = 0;
   /** Whether a record had an RTT, so that one without it is a loss. */
   hadRtt = false;
@@ -297,7 +297,7 @@ export function layoutOf(
     " and ",
   );
   const endOf = (field: number, end: "src" | "dst") =>
-    field < 0 ? `${options[end]?.join(" or ")} (--${end})` : nameOf(field);
+    field < 0 ? constantWords(end, options[end]) ?? "none" : nameOf(field);
   const reading: Reading = {
     format: table.name,
     time: time.field >= 0
@@ -484,11 +484,8 @@ function endRoute(
 ): void {
   if (isDestination) return;
   const isAddress = isHost(ends.dst ?? options.dst?.[0] ?? "", { ...options, addresses: undefined });
-  if (isAddress) take(pingRow({ ...ends, rttsMs: LOST }, options));
-  else {take({
-      reason: "incompleteResult",
-      found: `a route without a hop at ${shortened(ends.dst ?? "its end")}`,
-    });}
+  const found = `a route without a hop at ${shortened(ends.dst ?? "its end")}`;
+  take(isAddress ? pingRow({ ...ends, rttsMs: LOST }, options) : { reason: "incompleteResult", found });
 }
 
 const LOST = [FAILED_RTT_MS];

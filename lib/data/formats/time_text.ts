@@ -205,21 +205,12 @@ function offsetAt(zone: string, timeMs: number): number {
 }
 
 /**
- * A time's field in words, with its unit and zone, as a reading says it.
+ * A field of times in words, with its zone, as a reading says it.
  *
- * @param example One of its values. @param held The zone that the text stated before.
+ * @param stated The zone that the text states; undefined if none. @param zone The one of `--zone`.
  */
-export function timeWords(
-  name: string,
-  example: unknown,
-  unit: TimeUnit,
-  zone?: string,
-  held?: string,
-): string {
-  const text = String(example ?? "").trim();
-  const written = text.length <= MAX_TIME_CHARACTERS && !UNIX_TIME.test(text) ? dateAtStart(text) : undefined;
-  if (!written) return `${name} (Unix ${unit}, UTC)`;
-  const stated = written.zone ?? held;
+export function timeWords(name: string, isUnix: boolean, stated?: string, zone?: string): string {
+  if (isUnix) return `${name} (Unix seconds, UTC)`;
   if (stated !== undefined && (stated in ZONES || /^[+-]/.test(stated))) {
     return `${name} (in the zone ${stated})`;
   }

@@ -437,7 +437,7 @@ function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns 
   const signals = layout.signals.filter(({ field, kind }) => {
     const column = file.column(names[field]);
     const isUsable = column !== undefined && (isNumber(column) || isText(column));
-    // A state of another type is no word; a flag of another type may be a loss.
+    // A state is a word, so other types are ignored. A flag of another type may tell a loss.
     return isUsable || (!["state", "word", "code"].includes(kind) &&
       needColumn(file, [names[field]], isNumber, "a number or text, since it may tell a loss"));
   });
