@@ -32,6 +32,27 @@ export function quantileOfSorted(ascending: Float64Array, q: number): number {
   return ascending.length === 0 ? NaN : ascending[Math.max(0, Math.ceil(q * ascending.length) - 1)];
 }
 
+/**
+ * Like {@link quantileOfSorted}, for weighted values: the smallest value up to which the weights reach a share
+ * of their sum.
+ *
+ * @param ascending At least one. @param weights Those of the values, not all 0. @param levels Ascending.
+ */
+export function quantilesOfWeighted(
+  ascending: ArrayLike<number>,
+  weights: ArrayLike<number>,
+  levels: readonly number[],
+): Float64Array {
+  let total = 0;
+  for (let i = 0; i < weights.length; i++) total += weights[i];
+  let at = 0;
+  let upTo = weights[0];
+  return Float64Array.from(levels, (level) => {
+    while (upTo < level * total && at < weights.length - 1) upTo += weights[++at];
+    return ascending[at];
+  });
+}
+
 /** Null for an empty sample. */
 export function medianOf(values: readonly number[]): number | null {
   return values.length === 0 ? null : quantileOfSample(values, 0.5);

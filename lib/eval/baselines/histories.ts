@@ -1,5 +1,5 @@
 /**
- * Baselines that predict medians of a history, or of its newest measurements.
+ * Baselines that predict medians of a history, or its last RTT.
  *
  * A median is the smallest value that at least half of the values do not exceed, over RTT codes
  * (`lib/data/tokens`). It covers all known replies of the source, the destination, or the pair in this
@@ -8,8 +8,8 @@
  *
  * @module
  */
-import { quantileOfSample } from "../../base/sample_statistics.ts";
-import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline } from "./baseline.ts";
+import { quantilesOfWeighted } from "../../base/sample_statistics.ts";
+import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline, SAMPLE_LEVELS } from "./baseline.ts";
 import { getOrMake, lowerBound } from "../../base/collections.ts";
 import { decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 
@@ -49,12 +49,7 @@ export class RttHistogram {
 
   /** As {@link medianMs}, for other shares. @param levels Ascending. */
   quantilesMs(levels: readonly number[]): Float64Array {
-    let at = 0;
-    let upTo = this.#counts[0];
-    return Float64Array.from(levels, (level) => {
-      while (upTo < level * this.total) upTo += this.#counts[++at];
-      return decodeRttCode(this.#codes[at]);
-    });
+    return quantilesOfWeighted(this.#codes, this.#counts, levels).map((rttCode) => decodeRttCode(rttCode));
   }
 
   #moveToMedian(): void {
@@ -84,28 +79,23 @@ export class MedianBaseline extends OnePassBaseline {
   predictMs(query: BaselineQuery): number | undefined {
     return this.#histograms.get(historyKey(this.of, query))?.medianMs();
   }
+
+  /** The empirical distribution of the history. */
+  predictSampleMs(query: BaselineQuery): Float64Array | undefined {
+    return this.#histograms.get(historyKey(this.of, query))?.quantilesMs(SAMPLE_LEVELS);
+  }
 }
 
-/** Predicts the median of a pair's newest RTTs. With a count of one it predicts the last RTT. */
-export class RecentBaseline extends OnePassBaseline {
-  /** Oldest first. */
-  readonly #newest = new Map<string, number[]>();
-
-  /** @param count How many of the newest answered measurements, 1 or more. */
-  constructor(readonly count: number) {
-    super();
-  }
+/** Predicts a pair's last RTT. */
+export class LastSeenBaseline extends OnePassBaseline {
+  readonly #lastMs = new Map<string, number>();
 
   observe(measurement: BaselineMeasurement): void {
-    if (measurement.rttMs === null) return;
-    const key = historyKey("pair", measurement);
-    const newest = getOrMake(this.#newest, key, () => []);
-    if (newest.push(measurement.rttMs) > this.count) newest.shift();
+    if (measurement.rttMs !== null) this.#lastMs.set(historyKey("pair", measurement), measurement.rttMs);
   }
 
   predictMs(query: BaselineQuery): number | undefined {
-    const newest = this.#newest.get(historyKey("pair", query));
-    return newest && quantileOfSample(newest, 0.5);
+    return this.#lastMs.get(historyKey("pair", query));
   }
 }
 

@@ -96,7 +96,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
 }
 
 /** The indexes that sort some numbers, stably. Sorting numbers needs no comparator. */
-function placesInOrder(numbers: Float64Array): Uint32Array {
+export function placesInOrder(numbers: Float64Array): Uint32Array {
   const sorted = numbers.toSorted();
   const places = new Uint32Array(numbers.length);
   /** How many equal numbers were seen so far, by the index of the first of them in the sorted order. */

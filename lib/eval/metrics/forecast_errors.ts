@@ -182,20 +182,28 @@ export function crpsMs({ probabilities }: RttDistribution, measuredMs: number): 
 }
 
 /**
- * The CRPS of a sample of equally likely RTTs, ms: the mean distance from the measured RTT minus half the
- * mean distance between two of the sample (Gneiting and Raftery, equation 21).
+ * The CRPS of a sample of RTTs, ms: the mean distance from the measured RTT minus half the mean distance
+ * between two of the sample (Gneiting and Raftery, equation 21).
  *
  * @param ascendingMs At least one, ascending.
+ * @param weights Those of the RTTs, with sum 1; equal ones if absent.
  */
-export function crpsOfSampleMs(ascendingMs: Float64Array, measuredMs: number): number {
-  const count = ascendingMs.length;
+export function crpsOfSampleMs(
+  ascendingMs: ArrayLike<number>,
+  measuredMs: number,
+  weights?: Float64Array,
+): number {
+  const total = weights ? 1 : ascendingMs.length;
   let distance = 0;
   let spread = 0;
-  ascendingMs.forEach((ms, i) => {
-    distance += crpsOfNumberMs(ms, measuredMs);
-    spread += (2 * i + 1 - count) * Math.min(ms, CRPS_LIMIT_MS);
-  });
-  return distance / count - spread / count ** 2;
+  let upTo = 0;
+  for (let i = 0; i < ascendingMs.length; i++) {
+    const weight = weights ? weights[i] : 1;
+    upTo += weight;
+    distance += weight * crpsOfNumberMs(ascendingMs[i], measuredMs);
+    spread += weight * (2 * upTo - weight - total) * Math.min(ascendingMs[i], CRPS_LIMIT_MS);
+  }
+  return distance / total - spread / total ** 2;
 }
 
 /** The CRPS of a point forecast, ms: its absolute error, up to {@link CRPS_LIMIT_MS}. */

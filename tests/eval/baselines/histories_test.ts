@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { assertEquals } from "@std/assert";
-import { MedianBaseline, RecentBaseline, RttHistogram } from "../../../lib/eval/baselines/histories.ts";
+import { LastSeenBaseline, MedianBaseline, RttHistogram } from "../../../lib/eval/baselines/histories.ts";
 import { quantileOfSample } from "../../../lib/base/sample_statistics.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { SAMPLE_LEVELS } from "../../../lib/eval/baselines/baseline.ts";
 import { predictInOrder, series } from "./series.ts";
 
 const TRAINING = series(
@@ -53,23 +54,21 @@ Deno.test("MedianBaseline predicts the median of all, the source, the destinatio
   assertEquals(predict("pair", "b", "new"), undefined);
 });
 
-Deno.test("RecentBaseline predicts the last value or the median of the last 9", () => {
-  const rttsMs = [5, 9, null, 1, 8, 100, 7, 6, 5.5, 30, 40];
-  const heldOut = series(...rttsMs.map((rttMs) => ["a", "x", rttMs] as ["a", "x", number | null]));
-  const predict = (count: number) => {
-    const baseline = new RecentBaseline(count);
-    return [...predictInOrder(baseline, heldOut, { known: heldOut })];
-  };
-  assertEquals(predict(1), [NaN, 5, 9, 9, 1, 8, 100, 7, 6, 5.5, 30]);
-  assertEquals(predict(9), [NaN, 5, 5, 5, 5, 5, 8, 7, 7, 6, 7]);
+Deno.test("MedianBaseline forecasts the empirical distribution of its history", () => {
+  const baseline = new MedianBaseline("pair");
+  baseline.train(TRAINING);
+  const expected = SAMPLE_LEVELS.map((level) => coded(level <= 1 / 3 ? 10 : level <= 2 / 3 ? 20 : 30));
+  assertEquals(baseline.predictSampleMs(ask("a", "x")), Float64Array.from(expected));
+  assertEquals(baseline.predictSampleMs(ask("b", "new")), undefined);
 });
 
-Deno.test("RecentBaseline keeps the histories of pairs apart and forgets older values", () => {
-  const baseline = new RecentBaseline(9);
-  baseline.train(series(...Array.from({ length: 9 }, () => ["a", "x", 1] as [string, string, number])));
-  baseline.train(series(...Array.from({ length: 5 }, () => ["a", "x", 50] as [string, string, number])));
+Deno.test("LastSeenBaseline predicts the last value of a pair", () => {
+  const rttsMs = [5, 9, null, 1, 8, 100];
+  const heldOut = series(...rttsMs.map((rttMs) => ["a", "x", rttMs] as ["a", "x", number | null]));
+  const baseline = new LastSeenBaseline();
+  assertEquals([...predictInOrder(baseline, heldOut, { known: heldOut })], [NaN, 5, 9, 9, 1, 8]);
   baseline.observe({ ...ask("a", "y"), rttMs: 3 });
-  assertEquals(baseline.predictMs(ask("a", "x")), 50);
+  assertEquals(baseline.predictMs(ask("a", "x")), 8);
   assertEquals(baseline.predictMs(ask("a", "y")), 3);
   assertEquals(baseline.predictMs(ask("b", "x")), undefined);
 });

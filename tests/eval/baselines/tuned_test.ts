@@ -5,7 +5,7 @@ import {
   SAMPLE_LEVELS,
 } from "../../../lib/eval/baselines/baseline.ts";
 import { HiddenMarkovBaseline } from "../../../lib/eval/baselines/hidden_markov.ts";
-import { RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
+import { LastSeenBaseline, MedianBaseline } from "../../../lib/eval/baselines/histories.ts";
 import { TunedBaseline, tuningRows } from "../../../lib/eval/baselines/tuned.ts";
 import { crpsOfNumberMs, crpsOfSampleMs } from "../../../lib/eval/metrics/forecast_errors.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
@@ -25,41 +25,42 @@ function jumping(count: number) {
   });
 }
 
-const RECENT = new Map([200, 9, 1].map((count): [string, () => Baseline] => [
-  `of ${count}`,
-  () => new RecentBaseline(count),
-]));
+const CANDIDATES = new Map<string, () => Baseline>([
+  ["all", () => new MedianBaseline("pair")],
+  ["last", () => new LastSeenBaseline()],
+]);
 
 Deno.test("TunedBaseline chooses the best settings on held-out data, then trains on all", () => {
   const all = jumping(400);
-  const baseline = new TunedBaseline(RECENT);
+  const baseline = new TunedBaseline(CANDIDATES);
   const tuning = { training: all.slice(0, 300), heldOut: all.slice(300), known: all.slice(300) };
   baseline.train(all, tuning);
-  assertEquals(baseline.settings, "of 1");
+  assertEquals(baseline.settings, "last");
   assertEquals(baseline.predictMs(ASK), all[399].rttMs);
-  const untuned = new TunedBaseline(RECENT);
+  const untuned = new TunedBaseline(new Map([...CANDIDATES].reverse()));
   untuned.train(all);
-  assertEquals([untuned.settings, untuned.predictSampleMs(ASK)], ["of 200", undefined]);
+  assertEquals([untuned.settings, untuned.predictSampleMs(ASK)], ["last", undefined]);
 });
 
 Deno.test("TunedBaseline turns numbers into calibrated distributions by their errors", () => {
   const random = new RandomStream(5, "test/dressing");
   const draw = (timeS: number) => ({ ...ASK, timeS, rttMs: 50 * Math.exp(0.2 * random.normal()) });
   const all = Array.from({ length: 3000 }, (_, timeS) => draw(timeS));
-  const baseline = new TunedBaseline(new Map([["", () => new RecentBaseline(1000)]]));
+  const baseline = new TunedBaseline(new Map([["", () => new LastSeenBaseline()]]));
   baseline.train(all, { training: all.slice(0, 1000), heldOut: all.slice(1000), known: all.slice(1000) });
   const sample = baseline.predictSampleMs(ASK);
   assert(sample);
   assertEquals(baseline.settings, undefined);
-  const at = (level: number) => sample[SAMPLE_LEVELS.indexOf(level)];
-  assertAlmostEquals(Math.log(at(0.51) / 50), 0, 0.03);
-  assertAlmostEquals(Math.log(at(0.95) / 50), 0.2 * 1.645, 0.04);
+  const logAt = (level: number) => Math.log(sample[SAMPLE_LEVELS.indexOf(level)] / all[2999].rttMs);
+  // The error of the last value is that of two draws.
+  assertAlmostEquals(logAt(0.51), 0, 0.03);
+  assertAlmostEquals(logAt(0.95), 0.2 * Math.SQRT2 * 1.645, 0.04);
 });
 
 Deno.test("TunedBaseline keeps numbers that distributions would worsen, and a method's distributions", () => {
   // Exact until the query, then far off half of the time: no common factor helps.
   const exact = Array.from({ length: 60 }, (_, timeS) => ({ ...ASK, timeS, rttMs: 20 }));
-  const baseline = new TunedBaseline(RECENT);
+  const baseline = new TunedBaseline(new Map([["", () => new LastSeenBaseline()]]));
   baseline.train(exact, { training: exact, heldOut: exact, known: [] });
   assertEquals(baseline.predictSampleMs(ASK), undefined);
   const own = new TunedBaseline(new Map([["", () => new HiddenMarkovBaseline({ numLevels: 1 })]]));
@@ -78,6 +79,10 @@ Deno.test("crpsOfSampleMs() equals its formula over all pairs", () => {
     assertAlmostEquals(crpsOfSampleMs(sample, measuredMs), expected, 1e-12);
   }
   assertAlmostEquals(crpsOfSampleMs(Float64Array.of(7), 9), crpsOfNumberMs(7, 9), 1e-12);
+  const weights = Float64Array.of(0.25, 0, 0.5, 0.25);
+  const repeated = Float64Array.of(1, 4, 4, 30);
+  const expected = crpsOfSampleMs(repeated, 3);
+  assertAlmostEquals(crpsOfSampleMs([1, 2, 4, 30], 3, weights), expected, 1e-12);
 });
 
 /** Measurements of 400 pairs in both directions. */

@@ -11,7 +11,7 @@ import type { EvalRows } from "../../../lib/eval/eval_rows.ts";
 import { MeasurementTable } from "../../../lib/eval/baselines/measurement_table.ts";
 import { evaluateRtt } from "../../../lib/eval/sections/rtt_section.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
-import { MedianBaseline, RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
+import { LastSeenBaseline, MedianBaseline } from "../../../lib/eval/baselines/histories.ts";
 import { meshRow } from "./mesh_rows.ts";
 import { MemoryRowSource, syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
@@ -110,7 +110,7 @@ Deno.test("forecastWithBaselines() counts each training measurement once in a me
   const cases = await drawCases(rows, { count: 1, maxContext: 4, seed: 1 });
   const baselines = new Map<string, Baseline>([
     ["median", new MedianBaseline("pair")],
-    ["last", new RecentBaseline(1)],
+    ["last", new LastSeenBaseline()],
   ]);
   const { methods } = await forecastWithBaselines(rows, cases, { seed: 1, maxMeasurements: 1e6, baselines });
   assertEquals([...methods.values()].map(({ predictedMs }) => predictedMs[0]), [2, 8]);
