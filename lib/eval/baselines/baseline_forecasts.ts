@@ -22,6 +22,7 @@ import type { EvalCase } from "../cases.ts";
 import { crpsOfSampleMs } from "../metrics/forecast_errors.ts";
 import type { EvalRows, EvalRowsOptions } from "../eval_rows.ts";
 import { MeasurementTable } from "./measurement_table.ts";
+import { ALL_KERNELS, KERNEL_AVERAGE, PairKernelBaseline } from "./pair_kernels.ts";
 import { tuningRows } from "./tuned.ts";
 
 const WORKER = new URL("./baseline_worker.ts", import.meta.url);
@@ -101,8 +102,8 @@ export interface BaselineForecasts {
   /** Known measurements of other splits, and how many answered ones the baselines learned from. */
   numObservable: number;
   numObserved: number;
-  /** The share of training measurements without a reply; null if there are none. */
-  trainingFailedShare: number | null;
+  /** P(no reply) of each case by method; empty without training measurements. */
+  pFailed: ReadonlyMap<string, Float64Array>;
 }
 
 /**
@@ -138,7 +139,7 @@ export async function forecastWithBaselines(
     numTrainingUsed: training.length,
     numObservable: observable.numSeen,
     numObserved: observable.length,
-    trainingFailedShare: training.numSeen === 0 ? null : training.numFailed / training.numSeen,
+    pFailed: failuresOf(training, observable, { cases, names: baselines }),
   };
 }
 
@@ -157,7 +158,8 @@ export function forecastsBetween(
     }
     return [name, forecast] as const;
   });
-  return { ...forecasts, methods: new Map(methods) };
+  const pFailed = [...forecasts.pFailed].map(([name, ofName]) => [name, part(ofName)] as const);
+  return { ...forecasts, methods: new Map(methods), pFailed: new Map(pFailed) };
 }
 
 interface BaselineKnowledge {
@@ -175,10 +177,7 @@ export async function forecastsOf(
   cases: readonly BaselineCase[],
   { training, tuning, known, onDone, signal }: BaselineKnowledge,
 ): Promise<Map<string, BaselineForecast>> {
-  const order = cases.keys().toArray().sort((a, b) =>
-    cases[a].measurement.timeS - cases[b].measurement.timeS
-  );
-  const queries = order.map((place) => ({ ...queryOf(cases[place]), place }));
+  const queries = queriesOf(cases);
   const methods = new Map<string, BaselineForecast>();
   const pacer = new EventLoopPacer({ signal });
   for (const [name, baseline] of baselines) {
@@ -208,9 +207,41 @@ export async function forecastsOf(
   return methods;
 }
 
-/** Times are in whole seconds, so measurements of the same second are not known. */
-function queryOf({ srcAddr, dstAddr, measurement: { timeS } }: BaselineCase): BaselineQuery {
-  return { source: srcAddr, destination: dstAddr, timeS };
+/**
+ * P(no reply) of each case: the share of the training measurements and, if it is one of the baselines, the
+ * average of kernels over the pair's outcomes, whose CRPS is the Brier score. The share counts as one more
+ * outcome.
+ */
+function failuresOf(
+  training: MeasurementTable,
+  observable: MeasurementTable,
+  { cases, names }: { cases: readonly BaselineCase[]; names: { has(name: string): boolean } },
+): Map<string, Float64Array> {
+  if (training.numSeen === 0) return new Map();
+  const share = training.numFailed / training.numSeen;
+  const found = new Map([["share in training", new Float64Array(cases.length).fill(share)]]);
+  if (!names.has(KERNEL_AVERAGE)) return found;
+  const kernels = new PairKernelBaseline(ALL_KERNELS);
+  kernels.train(training.outcomes());
+  const pFailed = new Float64Array(cases.length);
+  const ask = (query: BaselineQuery & { place: number }) => {
+    pFailed[query.place] = kernels.meanWith(share, query);
+  };
+  askInOrder(kernels, queriesOf(cases), { known: observable.outcomes(), ask });
+  return found.set(KERNEL_AVERAGE, pFailed);
+}
+
+/**
+ * Questions in time order, with the places of their cases. Times are in whole seconds, so measurements of the
+ * same second are not known.
+ */
+function queriesOf(cases: readonly BaselineCase[]): (BaselineQuery & { place: number })[] {
+  return cases.map(({ srcAddr, dstAddr, measurement: { timeS } }, place) => ({
+    source: srcAddr,
+    destination: dstAddr,
+    timeS,
+    place,
+  })).sort((a, b) => a.timeS - b.timeS);
 }
 
 function knownMeasurements(

@@ -1,5 +1,5 @@
 /**
- * Answered measurements in time order, as baselines learn from them, in bounded memory.
+ * Measurements in time order, as baselines learn from them, in bounded memory.
  *
  * @module
  */
@@ -18,11 +18,12 @@ interface TableOptions {
   onRow?: () => void;
 }
 
-/** Measurements by time, a uniform sample if there are too many. Each iteration visits all of them. */
+/** Measurements by time, a uniform sample if there are too many. Each iteration visits all answered ones. */
 export class MeasurementTable implements Iterable<BaselineMeasurement> {
   /** Measurements in the probe rows, kept or not: all, and those without a reply. */
   numSeen = 0;
   numFailed = 0;
+  /** How many answered ones are kept. */
   length = 0;
   readonly #sources = new Names();
   readonly #destinations = new Names();
@@ -30,6 +31,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   readonly #destination: Uint32Array;
   readonly #timeUs: Float64Array;
   readonly #rttMs: Float32Array;
+  #numKept = 0;
   #order: Uint32Array = new Uint32Array(0);
 
   private constructor(capacity: number) {
@@ -55,24 +57,33 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
         await pacer.yieldToEventLoop();
       }
     }
-    table.#order = placesInOrder(table.#timeUs.subarray(0, table.length));
+    table.#order = placesInOrder(table.#timeUs.subarray(0, table.#numKept));
     return table;
   }
 
   /** Time of the last measurement, seconds since 1970; -Infinity if there are none. */
   get lastTimeS(): number {
-    return this.length === 0 ? -Infinity : this.#timeUs[this.#order[this.length - 1]] / 1e6;
+    return this.#numKept === 0 ? -Infinity : this.#timeUs[this.#order[this.#numKept - 1]] / 1e6;
   }
 
   *[Symbol.iterator](): Generator<BaselineMeasurement> {
     for (const place of this.#order) {
-      yield {
-        source: this.#sources.all[this.#source[place]],
-        destination: this.#destinations.all[this.#destination[place]],
-        timeS: this.#timeUs[place] / 1e6,
-        rttMs: this.#rttMs[place],
-      };
+      if (this.#rttMs[place] !== FAILED_RTT_MS) yield this.#at(place, this.#rttMs[place]);
     }
+  }
+
+  /** All measurements, with 1 in place of the RTT if no reply came, else 0. */
+  *outcomes(): Generator<BaselineMeasurement> {
+    for (const place of this.#order) yield this.#at(place, this.#rttMs[place] === FAILED_RTT_MS ? 1 : 0);
+  }
+
+  #at(place: number, rttMs: number): BaselineMeasurement {
+    return {
+      source: this.#sources.all[this.#source[place]],
+      destination: this.#destinations.all[this.#destination[place]],
+      timeS: this.#timeUs[place] / 1e6,
+      rttMs,
+    };
   }
 
   #addRow(rows: ProbeRowSource, index: number, sampler: Sampler): void {
@@ -80,13 +91,10 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
     const sources = srcAddrs.map((address) => this.#sources.idOf(address));
     for (let i = 0; i < rttMs.length; i++) {
       this.numSeen++;
-      const isTaken = sampler.takesNext();
-      if (rttMs[i] === FAILED_RTT_MS) {
-        this.numFailed++;
-        continue;
-      }
-      if (!isTaken) continue;
-      const place = this.length++;
+      if (rttMs[i] === FAILED_RTT_MS) this.numFailed++;
+      if (!sampler.takesNext()) continue;
+      if (rttMs[i] !== FAILED_RTT_MS) this.length++;
+      const place = this.#numKept++;
       this.#source[place] = sources[srcIndex[i]];
       this.#destination[place] = this.#destinations.idOf(dstAddrs[dstIndex[i]]);
       this.#timeUs[place] = eventTimeUs[i];

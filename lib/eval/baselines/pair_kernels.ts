@@ -51,6 +51,8 @@ const KERNELS = {
 
 export type KernelName = keyof typeof KERNELS;
 
+/** The name of their average in reports. */
+export const KERNEL_AVERAGE = "pair kernels averaged";
 export const ALL_KERNELS = Object.keys(KERNELS) as KernelName[];
 
 /** Added to each weight, so that measurements far from the question count if there are no others. */
@@ -97,21 +99,35 @@ export class PairKernelBaseline extends OnePassBaseline {
     return this.#quantilesMs(query, SAMPLE_LEVELS);
   }
 
-  #quantilesMs(
+  /** The weighted mean, with another value that counts as one measurement. */
+  meanWith(value: number, query: BaselineQuery): number {
+    const forecast = this.#forecast(query);
+    if (!forecast) return value;
+    const { rttsMs, weights } = forecast;
+    // Weights with sum 1 are worth as many measurements as 1 / (the sum of their squares).
+    const squares = weights.reduce((sum, weight) => sum + weight ** 2, 0);
+    const mean = weights.reduce((sum, weight, i) => sum + weight * rttsMs[i], 0);
+    return (mean + squares * value) / (1 + squares);
+  }
+
+  #quantilesMs(query: BaselineQuery, levels: readonly number[]): Float64Array | undefined {
+    const forecast = this.#forecast(query);
+    return forecast && quantilesOfWeighted(forecast.rttsMs, forecast.weights, levels);
+  }
+
+  #forecast(
     { source, destination, timeS }: BaselineQuery,
-    levels: readonly number[],
-  ): Float64Array | undefined {
-    return this.#pairs.get(`${source} ${destination}`)?.quantilesMs(timeS, {
-      kernels: this.#kernels,
-      levels,
-    });
+  ): { rttsMs: readonly number[]; weights: Float64Array } | undefined {
+    const pair = this.#pairs.get(`${source} ${destination}`);
+    return pair && { rttsMs: pair.rttsMs, weights: pair.weightsAt(timeS, this.#kernels) };
   }
 }
 
 class PairHistory {
   /** The kept measurements, by RTT. */
   #timesS: number[] = [];
-  #rttsMs: number[] = [];
+  /** Ascending. */
+  rttsMs: number[] = [];
   #numSeen = 0;
   /** How many measurements each kept one stands for. */
   #stride = 1;
@@ -122,39 +138,31 @@ class PairHistory {
   /** Returns by how much the number of kept measurements grows. */
   add(timeS: number, rttMs: number, max: number): number {
     if (this.#numSeen++ % this.#stride > 0) return 0;
-    const place = lowerBound(this.#rttsMs, rttMs);
+    const place = lowerBound(this.rttsMs, rttMs);
     this.#timesS.splice(place, 0, timeS);
-    this.#rttsMs.splice(place, 0, rttMs);
+    this.rttsMs.splice(place, 0, rttMs);
     return 1 + this.thin(max);
   }
 
   /** Keeps every second measurement, by RTT, if there are too many. Returns as {@link add} does. */
   thin(max: number): number {
-    const before = this.#rttsMs.length;
+    const before = this.rttsMs.length;
     if (before <= max) return 0;
     const isKept = (_: number, place: number) => place % 2 > 0;
     this.#timesS = this.#timesS.filter(isKept);
-    this.#rttsMs = this.#rttsMs.filter(isKept);
+    this.rttsMs = this.rttsMs.filter(isKept);
     this.#stride *= 2;
-    return this.#rttsMs.length - before;
+    return this.rttsMs.length - before;
   }
 
-  /** @param levels Ascending. */
-  quantilesMs(
-    timeS: number,
-    { kernels, levels }: { kernels: readonly Kernel[]; levels: readonly number[] },
-  ): Float64Array {
-    return quantilesOfWeighted(this.#rttsMs, this.#weightsAt(timeS, kernels), levels);
-  }
-
-  /** The weights of the measurements at a time, with sum 1. */
-  #weightsAt(timeS: number, kernels: readonly Kernel[]): Float64Array {
+  /** The weights of the RTTs at a time, with sum 1. */
+  weightsAt(timeS: number, kernels: readonly Kernel[]): Float64Array {
     if (kernels.length === 1) return this.#weightsOf(kernels[0], timeS);
     if (this.#numSeen >= REFIT_GROWTH * this.#chosenAt) {
       this.#shares = this.#choose(kernels);
       this.#chosenAt = this.#numSeen;
     }
-    const sum = new Float64Array(this.#rttsMs.length).fill(UNIFORM_SHARE / this.#rttsMs.length);
+    const sum = new Float64Array(this.rttsMs.length).fill(UNIFORM_SHARE / this.rttsMs.length);
     kernels.forEach((kernel, k) => {
       const share = (1 - UNIFORM_SHARE) * this.#shares[k];
       const weights = this.#weightsOf(kernel, timeS);
@@ -176,7 +184,7 @@ class PairHistory {
 
   /** The kernels' shares by leave-one-out, with sum 1. */
   #choose(kernels: readonly Kernel[]): Float64Array {
-    const { length } = this.#rttsMs;
+    const { length } = this.rttsMs;
     if (length === 1) return new Float64Array(kernels.length).fill(1 / kernels.length);
     const byTime = placesInOrder(Float64Array.from(this.#timesS));
     const count = Math.min(length, MAX_LEFT_OUT);
@@ -187,7 +195,7 @@ class PairHistory {
     const losses = Float64Array.from(kernels, (kernel) =>
       leftOut.reduce((sum, place) => {
         const weights = this.#weightsOf(kernel, this.#timesS[place], place);
-        return sum + crpsOfSampleMs(this.#rttsMs, this.#rttsMs[place], weights) / count;
+        return sum + crpsOfSampleMs(this.rttsMs, this.rttsMs[place], weights) / count;
       }, 0));
     const best = losses.reduce((a, b) => Math.min(a, b));
     const shares = losses.map((loss) => Math.exp((best - loss) / (TOLERANCE * best + 1e-6)));

@@ -10,7 +10,7 @@ import { type Baseline, FallBackBaseline, MirroredBaseline } from "./baseline.ts
 import { BiasedFactorisationBaseline, DmfsgdBaseline, LogAlsBaseline } from "./factorisations.ts";
 import { HiddenMarkovBaseline } from "./hidden_markov.ts";
 import { LastSeenBaseline, MedianBaseline } from "./histories.ts";
-import { ALL_KERNELS, PairKernelBaseline } from "./pair_kernels.ts";
+import { ALL_KERNELS, KERNEL_AVERAGE, PairKernelBaseline } from "./pair_kernels.ts";
 import type { PlaceOf } from "../../model/pool/placed_pairs.ts";
 import { CountryBaseline, DistanceBaseline, PlaceForestBaseline } from "./place_rivals.ts";
 import { TunedBaseline } from "./tuned.ts";
@@ -40,7 +40,7 @@ export function standardBaselines(seed: number, placeOf?: PlaceOf): Map<string, 
       (name) => [name, () => new PairKernelBaseline([name])],
     ),
     "pair kernel hour of day": { "": () => new PairKernelBaseline(["hour of day"]) },
-    "pair kernels averaged": { "": () => new PairKernelBaseline(ALL_KERNELS) },
+    [KERNEL_AVERAGE]: { "": () => new PairKernelBaseline(ALL_KERNELS) },
     "pair last seen": { "": () => new LastSeenBaseline() },
     "pair hidden Markov model": candidates(
       [3, 1, 6],

@@ -190,14 +190,13 @@ function failurePart(section: FailureSection): Block[] {
 function failureRows(section: FailureSection): TableCell[][] {
   const score = (brier: number | null, interval: Interval | null) =>
     valueCell(scoreText(brier), intervalText(interval, scoreText));
-  const share = (name: string, value: number | null) => `${name} (${formatShare(value, 2)})`;
   return [
     ["model", score(section.brier, section.brierInterval)],
+    ...section.baselines.map(({ name, brier, brierInterval }) => [name, score(brier, brierInterval)]),
     [
-      share("always the share in training", section.trainingShare),
-      score(section.trainingShareBrier, section.trainingShareBrierInterval),
+      `always the share held out (${formatShare(section.heldOutShare, 2)})`,
+      scoreText(section.heldOutShareBrier),
     ],
-    [share("always the share held out", section.heldOutShare), scoreText(section.heldOutShareBrier)],
     ...section.byContext.map(({ numContext, brier, brierInterval }) => [
       `model, ${numContext} context measurements`,
       score(brier, brierInterval),

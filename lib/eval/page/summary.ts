@@ -157,12 +157,13 @@ export function answersOf({ rtt, adapted, failures, ranking, destinations }: Eva
       "CRPS: mean distance of the predicted distribution from the measured RTT; for a single predicted " +
       "number it is the absolute error",
   }));
-  if (failures && failures.brier !== null && failures.trainingShareBrier !== null && failures.numFailed > 0) {
-    answers.push(compared(failures.brier, failures.trainingShareBrier, failures.differenceInterval, {
+  const [rival] = failures?.baselines.toSorted((a, b) => a.brier - b.brier) ?? [];
+  if (failures && failures.brier !== null && rival && failures.numFailed > 0) {
+    answers.push(compared(failures.brier, rival.brier, rival.differenceInterval, {
       question: "squared error of P(no reply)",
       meaning: "Brier score: mean squared error of the probability; 0 is perfect",
       unit: "squared error",
-      bestMethod: "share in training",
+      bestMethod: rival.name,
       numCases: failures.numMeasurements,
     }));
   }

@@ -250,7 +250,7 @@ async function forecastUnseen(
     numTrainingUsed: training.length,
     numObservable: 0,
     numObserved: 0,
-    trainingFailedShare: null,
+    pFailed: new Map(),
   };
 }
 

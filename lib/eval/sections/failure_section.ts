@@ -23,18 +23,22 @@ interface FailureMetrics {
   brierInterval: Interval | null;
 }
 
-export interface FailureSection extends FailureMetrics {
-  /** The share of training measurements without a reply, and the Brier score of always forecasting it. */
-  trainingShare: number | null;
-  trainingShareBrier: number | null;
-  trainingShareBrierInterval: Interval | null;
+interface FailureBaseline {
+  name: string;
+  brier: number;
+  brierInterval: Interval | null;
   /**
-   * The 95 % interval of the model's score minus that one, and the verdict; null and none if all outcomes are
+   * The 95 % interval of the model's score minus this one, and the verdict; null and none if all outcomes are
    * equal.
    */
   differenceInterval: Interval | null;
   verdict: Verdict;
-  /** The same for the share in the predicted measurements: the best constant, not known beforehand. */
+}
+
+export interface FailureSection extends FailureMetrics {
+  /** Empty if there are no measurements. */
+  baselines: FailureBaseline[];
+  /** The share in the predicted measurements: the best constant, not known beforehand; its Brier score. */
   heldOutShare: number | null;
   heldOutShareBrier: number | null;
   byContext: (FailureMetrics & { numContext: number })[];
@@ -54,17 +58,18 @@ const NUM_BINS = 10;
 /**
  * Scores forecasts of failure.
  *
- * @param options `contexts`: context sizes; `trainingShare`: the share of failures in the training set;
+ * @param options `contexts`: context sizes; `baselines`: their P(no reply) for each forecast, by name;
  *   `bootstrap`: over the forecasts.
  */
 export function failureSection(
   { pFailed, isFailed, numContext }: FailureForecasts,
-  options: { contexts: readonly number[]; trainingShare: number | null; bootstrap: ClusterBootstrap },
+  { contexts, baselines, bootstrap }: {
+    contexts: readonly number[];
+    baselines: ReadonlyMap<string, Float64Array>;
+    bootstrap: ClusterBootstrap;
+  },
 ): FailureSection {
-  const { contexts, trainingShare, bootstrap } = options;
   const everywhere = pFailed.keys().toArray();
-  const always = (share: number) => new Float64Array(pFailed.length).fill(share);
-  const brierOf = (share: number | null) => share === null ? null : brierScore(always(share), isFailed);
   const metricsOf = (places: readonly number[]): FailureMetrics => {
     const ofPlaces = Float64Array.from(places, (place) => pFailed[place]);
     const outcomes = Uint8Array.from(places, (place) => isFailed[place]);
@@ -78,20 +83,29 @@ export function failureSection(
   const overall = metricsOf(everywhere);
   const { numMeasurements, numFailed } = overall;
   const model = bootstrap.mean(brierScores(pFailed, isFailed), everywhere);
-  const constant = bootstrap.mean(brierScores(always(trainingShare ?? NaN), isFailed), everywhere);
   // If all outcomes are equal there is nothing to distinguish.
   const isAlike = numFailed === 0 || numFailed === numMeasurements;
-  const difference = isAlike ? null : differenceInterval(model, constant);
+  const scored = [...baselines].flatMap(([name, ofBaseline]): FailureBaseline[] => {
+    const brier = brierScore(ofBaseline, isFailed);
+    if (brier === null) return [];
+    const replicates = bootstrap.mean(brierScores(ofBaseline, isFailed), everywhere);
+    const difference = isAlike ? null : differenceInterval(model, replicates);
+    return [{
+      name,
+      brier,
+      brierInterval: intervalOf(replicates),
+      differenceInterval: difference,
+      verdict: verdictOf(difference),
+    }];
+  });
   const heldOutShare = numMeasurements === 0 ? null : numFailed / numMeasurements;
   return {
     ...overall,
-    trainingShare,
-    trainingShareBrier: brierOf(trainingShare),
-    trainingShareBrierInterval: intervalOf(constant),
-    differenceInterval: difference,
-    verdict: verdictOf(difference),
+    baselines: scored,
     heldOutShare,
-    heldOutShareBrier: brierOf(heldOutShare),
+    heldOutShareBrier: heldOutShare === null
+      ? null
+      : brierScore(new Float64Array(numMeasurements).fill(heldOutShare), isFailed),
     byContext: contexts.map((count) => ({
       numContext: count,
       ...metricsOf(everywhere.filter((place) => numContext[place] === count)),

@@ -128,7 +128,7 @@ export async function compareForecasts(
     ...sharpnessOf(forecasts, scorer.groups[i], bootstrap),
   }));
   const spreadMass = at(forecasts.spreadMass, scorer.answered);
-  const { numTraining, numTrainingUsed, numObservable, numObserved, trainingFailedShare } = baselines;
+  const { numTraining, numTrainingUsed, numObservable, numObserved } = baselines;
   const ofPlaces = new Map(PLACE_BASELINES.flatMap((name) => {
     const errors = scored.errors.get(name);
     return errors ? [[name, errors]] : [];
@@ -153,7 +153,7 @@ export async function compareForecasts(
   const failures = failureSection({ ...forecasts, isFailed: scorer.isFailed }, {
     contexts,
     bootstrap,
-    trainingShare: trainingFailedShare,
+    baselines: new Map([...baselines.pFailed].map(([name, ofCases]) => [name, at(ofCases, caseIndex)])),
   });
   return { rtt, failures };
 }

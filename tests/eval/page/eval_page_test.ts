@@ -119,7 +119,7 @@ async function reportOf(
       numTrainingUsed: 9,
       numObservable: 0,
       numObserved: 0,
-      trainingFailedShare: failures.trainingShare,
+      pFailed: new Map([["share in training", filled(failures.trainingShare)]]),
     },
   });
   return { run: RUN, ...sections };

@@ -165,7 +165,7 @@ Deno.test("evaluatePlaces() groups by distance, country and AS, with the best ba
     numTrainingUsed: 0,
     numObservable: 0,
     numObserved: 0,
-    trainingFailedShare: null,
+    pFailed: new Map(),
   };
   const clusters = clustersOf(cases);
   const section = evaluatePlaces(checkpoint, forecasts, cases, { placeOf, baselines, clusters, seed: 0 });

@@ -12,6 +12,8 @@ import { MeasurementTable } from "../../../lib/eval/baselines/measurement_table.
 import { evaluateRtt } from "../../../lib/eval/sections/rtt_section.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { LastSeenBaseline, MedianBaseline } from "../../../lib/eval/baselines/histories.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
+import { standardBaselines } from "../../../lib/eval/baselines/standard.ts";
 import { meshRow } from "./mesh_rows.ts";
 import { MemoryRowSource, syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
@@ -116,11 +118,48 @@ Deno.test("forecastWithBaselines() counts each training measurement once in a me
   assertEquals([...methods.values()].map(({ predictedMs }) => predictedMs[0]), [2, 8]);
 });
 
+Deno.test("forecastWithBaselines() forecasts losses by the share of all and by the pair's own outcomes", async () => {
+  const [source, steady, lossy] = ["192.0.2.1", "198.51.100.1", "198.51.100.2"];
+  // One of ten training measurements of one pair is lost, all ten of the other.
+  const training = Array.from({ length: 20 }, (_, i): [string, number, number] => {
+    const destination = i % 2 === 0 ? steady : lossy;
+    return [destination, destination === lossy || i === 10 ? FAILED_RTT_MS : 5, i];
+  });
+  const asked: [string, number, number][] = [steady, lossy, "198.51.100.3"].map((destination, i) => [
+    destination,
+    5,
+    30 + i,
+  ]);
+  const rows: EvalRows = {
+    heldOut: new MemoryRowSource([meshRow(source, asked)]),
+    training: new MemoryRowSource([meshRow(source, training)]),
+    others: [],
+    history: "all",
+  };
+  const cases = await drawCases(rows, { count: 3, maxContext: 4, seed: 1 });
+  const options = { seed: 1, maxMeasurements: 1e6 };
+  const { pFailed } = await forecastWithBaselines(rows, cases, {
+    ...options,
+    baselines: standardBaselines(1),
+  });
+  assertEquals([...pFailed.keys()], ["share in training", "pair kernels averaged"]);
+  assertEquals(pFailed.get("share in training"), Float64Array.of(0.55, 0.55, 0.55));
+  const [ofSteady, ofLossy, ofNew] = pFailed.get("pair kernels averaged") ?? [];
+  // The share of all counts as an eleventh outcome. Within seconds all kernels weigh alike.
+  assertAlmostEquals(ofSteady, (1 + 0.55) / 11, 1e-3);
+  assertAlmostEquals(ofLossy, (10 + 0.55) / 11, 1e-3);
+  assertEquals(ofNew, 0.55);
+  const none = await forecastWithBaselines(rows, cases, { ...options, baselines: new Map() });
+  assertEquals([...none.pFailed.keys()], ["share in training"]);
+});
+
 Deno.test("MeasurementTable keeps a uniform sample of at most maxMeasurements", async () => {
   const rows = new MemoryRowSource(syntheticRows(5, 30, 40, { failed: 0.1 }));
   const all = await MeasurementTable.read([rows], { maxMeasurements: 1e6, seed: 1 });
   assertEquals(all.length, all.numSeen - all.numFailed);
   assertEquals([...all].length, all.length);
+  const outcomes = [...all.outcomes()].map(({ rttMs }) => rttMs);
+  assertEquals([outcomes.length, outcomes.filter((lost) => lost === 1).length], [all.numSeen, all.numFailed]);
   const counts = new Map<number, number>();
   for (let seed = 0; seed < 100; seed++) {
     const some = await MeasurementTable.read([rows], { maxMeasurements: 200, seed });
@@ -144,7 +183,7 @@ function knownBaselines(cases: readonly EvalCase[]): BaselineForecasts {
     numTrainingUsed: 9,
     numObservable: 8,
     numObserved: 7,
-    trainingFailedShare: 0.1,
+    pFailed: new Map([["always 10 %", new Float64Array(cases.length).fill(0.1)]]),
   };
 }
 
@@ -200,7 +239,9 @@ Deno.test("evaluateRtt() matches exact distributions and compares with the best 
     assertAlmostEquals(failures.brier ?? NaN, mean(brier, cases.keys().toArray()), 1e-5);
     const share = 1 - answered.length / 40;
     assertAlmostEquals(failures.heldOutShareBrier ?? NaN, share * (1 - share), 1e-9);
-    assertAlmostEquals(failures.trainingShareBrier ?? NaN, share * (1 - share) + (share - 0.1) ** 2, 1e-9);
+    const [always] = failures.baselines;
+    assertEquals(always.name, "always 10 %");
+    assertAlmostEquals(always.brier, share * (1 - share) + (share - 0.1) ** 2, 1e-9);
     assertEquals(failures.numFailed, 40 - answered.length);
     assertEquals(JSON.stringify({ rtt, failures }).includes("null,null,null,null"), false);
   }));
@@ -227,7 +268,7 @@ Deno.test("evaluateRtt() without measurements returns no numbers and no comparis
   withTinyModel(async (model) => {
     const options = { contexts: CONTEXTS, baselines: knownBaselines([]), seed: 0, clusters: clustersOf([]) };
     const { rtt, failures } = await evaluateRtt(model, [], options);
-    assertEquals([failures.brier, failures.brierInterval, failures.verdict], [null, null, "none"]);
+    assertEquals([failures.brier, failures.brierInterval, failures.baselines], [null, null, []]);
     assertEquals([rtt.model.overall.codeBits, rtt.comparisons], [null, []]);
     assertEquals(rtt, JSON.parse(JSON.stringify(rtt)));
   }));
