@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
+import { getOrMake, lowerBound } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 import { indexOfCode, kernelWidth, NUM_CODES } from "../../model/pool/kernel_mixture.ts";
 import { requirePossible } from "../possible.ts";
@@ -26,8 +26,10 @@ const EDGES = Float64Array.from({ length: NUM_CODES + 1 }, (_, i) => {
   return Math.log(i < NUM_CODES ? lowMs : 2 * lowMs);
 });
 
-/** Indexed by code, for the current distribution. */
-const DENSITIES = new Float64Array(NUM_CODES);
+/** Number of codes whose densities have a common bound. */
+const BLOCK_CODES = 64;
+/** Maximum rounding error of a density. */
+const ROUNDING = 1e-12;
 
 /** Where the windows of all codes begin or end: a code's index, and the share of its bucket after that. */
 interface WindowEnds {
@@ -62,28 +64,43 @@ const possible = (p: number) => Math.min(1, requirePossible("the p-value", p));
 function rttTail(index: number, { probabilities, cumulative }: RttDistribution, share: number): number {
   const width = kernelWidth(Math.max(LEAST_WIDTH, levelWidth(cumulative)));
   const [begins, ends] = [endsOfWindows(-width), endsOfWindows(width)];
-  for (let i = 0; i < NUM_CODES; i++) {
+  const densityOf = (i: number) => {
     const begin = begins.codes[i];
     const end = ends.codes[i];
-    DENSITIES[i] = cumulative[end] - ends.rests[i] * probabilities[end] -
+    return cumulative[end] - ends.rests[i] * probabilities[end] -
       cumulative[begin] + begins.rests[i] * probabilities[begin];
-  }
-  const own = DENSITIES[index];
+  };
+  const own = densityOf(index);
   let less = 0;
   let same = 0;
-  for (let i = 0; i < NUM_CODES; i++) {
-    if (DENSITIES[i] < own) less += probabilities[i];
-    else if (DENSITIES[i] === own) same += probabilities[i];
+  for (let i = 0; i < NUM_CODES;) {
+    const last = Math.min(i + BLOCK_CODES, NUM_CODES) - 1;
+    const begin = begins.codes[i];
+    const most = cumulative[ends.codes[last]] - cumulative[begin] + probabilities[begin];
+    // Most codes are far from the likely ones, so that none of their block needs a density.
+    if (most < own - ROUNDING) {
+      for (; i <= last; i++) less += probabilities[i];
+      continue;
+    }
+    for (; i <= last; i++) {
+      const density = densityOf(i);
+      if (density < own) less += probabilities[i];
+      else if (density === own) same += probabilities[i];
+    }
   }
   return less + share * same;
 }
 
 /** Width of the narrowest interval with {@link SHARE_OF_LEVEL} of the replies, ln. */
 function levelWidth(cumulative: Float64Array): number {
+  const most = cumulative[NUM_CODES - 1];
   let least = Infinity;
-  for (let low = 0, high = 0; high < NUM_CODES; high++) {
+  let low = 0;
+  for (let high = lowerBound(cumulative, SHARE_OF_LEVEL); high < NUM_CODES; high++) {
     while (cumulative[high] - cumulative[low] >= SHARE_OF_LEVEL) low++;
-    if (cumulative[high] >= SHARE_OF_LEVEL) least = Math.min(least, EDGES[high + 1] - EDGES[low]);
+    least = Math.min(least, EDGES[high + 1] - EDGES[low]);
+    // No narrower interval follows if too little is left above `low`.
+    if (most - cumulative[low] < SHARE_OF_LEVEL) break;
   }
   return least;
 }
