@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { getOrMake, partitionPoint } from "../../base/collections.ts";
+import { getOrMake, lowerBound } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 
 export const NUM_CODES: number = CANONICAL_RTT_CODES.length;
@@ -84,11 +84,10 @@ export class KernelMixture {
   constructor(kernels: readonly Kernel[], range: readonly [first: number, end: number], even = 0) {
     [this.#first, this.#end] = range;
     const [least, greatest] = [EDGES[this.#first], EDGES[this.#end]];
-    this.#kernels = kernels.map(({ log, width, mass }) => ({
-      log: Math.min(greatest, Math.max(least, log)),
-      width,
-      mass,
-    }));
+    this.#kernels = kernels.map((kernel) => {
+      const log = Math.min(greatest, Math.max(least, kernel.log));
+      return log === kernel.log ? kernel : { ...kernel, log };
+    });
     this.#even = even;
     let mass = 0;
     let outside = 0;
@@ -179,10 +178,10 @@ export class KernelMixture {
 /** The share of a kernel's mass below a code. */
 function massBefore(index: number, { log, width }: Omit<Kernel, "mass">): number {
   if ((log - EDGES[index]) / width > FAR) return 0;
-  if (width < WIDE) return between(-Infinity, EDGES[index], log, width);
+  if (width < WIDE) return below(EDGES[index], log, width);
   const block = blockOf(index);
   const share = (index - KNOTS[block]) / (KNOTS[block + 1] - KNOTS[block]);
-  return between(-Infinity, KNOT_EDGES[block], log, width) +
+  return below(KNOT_EDGES[block], log, width) +
     (share > 0 ? share * between(KNOT_EDGES[block], KNOT_EDGES[block + 1], log, width) : 0);
 }
 
@@ -194,12 +193,22 @@ function massFrom(index: number, { log, width }: Omit<Kernel, "mass">): number {
 /** Distance from the centre, in widths, beyond which a kernel's mass is negligible: 3e-14. */
 const FAR = 31;
 
+/** Distance from the centre, in widths, beyond which 1 minus the tail is 1 in float64. */
+const WHOLE = 38;
+
 /** The block of a code; for the end of all codes the last block. */
 function blockOf(index: number): number {
   return Math.min(
     KNOTS.length - 2,
     index < FIRST_BLOCK ? index : FIRST_BLOCK + Math.floor((index - FIRST_BLOCK) / BLOCK_CODES),
   );
+}
+
+/** The mass of a Laplace distribution below a value. */
+function below(high: number, centre: number, width: number): number {
+  if (high <= centre) return tail(centre - high, width);
+  const distance = high - centre;
+  return distance > WHOLE * width ? 1 : 1 - tail(distance, width);
 }
 
 /** The mass of a Laplace distribution between two values. */
@@ -249,7 +258,10 @@ function addKernels(
       Float64Array.from({ length: edges.length - 1 }, (_, i) => Math.exp((edges[i] - edges[i + 1]) / width)),
   );
   kernels.sort((a, b) => a.log - b.log);
-  const cells = kernels.map(({ log }) => partitionPoint(edges.length, (i) => edges[i] > log) - 1);
+  const cells = kernels.map(({ log }) => {
+    const next = lowerBound(edges, log);
+    return edges[next] === log ? next : next - 1;
+  });
   const least = NEGLIGIBLE * factor * kernels.reduce((sum, { mass }) => sum + mass, 0);
   let carried = 0;
   for (let i = cells[0], k = 0; i < end;) {
