@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { getOrMake, lowerBound } from "../../base/collections.ts";
+import { getOrMake, lowerBound, partitionPoint } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 
 export const NUM_CODES: number = CANONICAL_RTT_CODES.length;
@@ -18,6 +18,13 @@ const BLOCK_CODES = 8;
 const WIDE = 0.03;
 /** Each code below this index is its own block, since its bucket is wide. */
 const FIRST_BLOCK = 1023;
+/** The index of the first code of each of the 132 first bytes, then the number of codes. */
+export const FIRST_INDEXES: readonly number[] = [
+  ...CANONICAL_RTT_CODES.keys().filter((i) =>
+    i === 0 || CANONICAL_RTT_CODES[i - 1] >> 8 !== CANONICAL_RTT_CODES[i] >> 8
+  ),
+  NUM_CODES,
+];
 /** Tails of a kernel may be cut where less than this share of its mass is left. */
 const NEGLIGIBLE = 1e-11;
 
@@ -148,6 +155,27 @@ export class KernelMixture {
     }
   }
 
+  /**
+   * Adds the probability of all codes of each first byte, times `factor`, to an array.
+   *
+   * @param out (first bytes).
+   * @param everywhere Added for every code in addition, including those outside the range.
+   */
+  addToFirstBytes(out: Float64Array, factor: number, everywhere = 0): void {
+    const inside = partitionPoint(out.length, (place) => FIRST_INDEXES[place] >= this.#first);
+    const end = partitionPoint(out.length, (place) => FIRST_INDEXES[place + 1] > this.#end);
+    for (const [width, kernels] of this.#byWidth()) {
+      addKernels(out, BYTE_GRID, { width, kernels, factor: factor / this.#within, range: [inside, end] });
+    }
+    const even = factor * this.#even / (this.#end - this.#first);
+    for (let place = 0; place < out.length; place++) {
+      const [first, next] = [FIRST_INDEXES[place], FIRST_INDEXES[place + 1]];
+      out[place] += everywhere * (next - first);
+      if (place >= inside && place < end) out[place] += even * (next - first);
+      else out[place] += factor * this.massBetween(first, next);
+    }
+  }
+
   #byWidth(): Map<number, Kernel[]> {
     const byWidth = new Map<number, Kernel[]>();
     for (const kernel of this.#kernels) getOrMake(byWidth, kernel.width, () => []).push(kernel);
@@ -231,6 +259,8 @@ interface Grid {
 
 const CODE_GRID: Grid = { edges: EDGES, falls: new Map() };
 const WIDE_GRID: Grid = { edges: KNOT_EDGES, falls: new Map() };
+
+const BYTE_GRID: Grid = { edges: Float64Array.from(FIRST_INDEXES, (code) => EDGES[code]), falls: new Map() };
 
 /** The mass of each block; every mixture overwrites it. */
 const BLOCKS = new Float64Array(KNOTS.length - 1);

@@ -124,6 +124,8 @@ export interface PooledForecast {
   massBetween(first: number, end: number): number;
   /** Adds this probability for every code. @param out (codes). */
   addTo(out: Float64Array): void;
+  /** Adds this probability for all codes of each first byte. @param out (first bytes). */
+  addToFirstBytes(out: Float64Array): void;
 }
 
 type Recall = KnownOfQuestion["recall"];
@@ -251,6 +253,9 @@ export class Pool {
         ),
       addTo(out) {
         mixture.addTo(out, rest, LEAST_MASS / NUM_CODES);
+      },
+      addToFirstBytes(out) {
+        mixture.addToFirstBytes(out, rest, LEAST_MASS / NUM_CODES);
       },
     };
   }
@@ -546,7 +551,8 @@ export function forecastOfModel(question: PooledQuestion, floor: LightFloor): Po
   const light = floorOf(floor, logs);
   if (light.begin === 0) return undefined;
   const failureProbability = (ofModel: number) => ofModel;
-  return { ...light, modelShare: 1, end: NUM_CODES, failureProbability, massBetween: () => 0, addTo() {} };
+  const ofOthers = { massBetween: () => 0, addTo() {}, addToFirstBytes() {} };
+  return { ...light, modelShare: 1, end: NUM_CODES, failureProbability, ...ofOthers };
 }
 
 /** Rows sorted by the hashes of their keys: two hashes, then the number of values of each part. */

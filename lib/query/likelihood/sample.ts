@@ -32,7 +32,8 @@ import { byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
 import { contextThatFits, requireEarlier } from "../query_tokens.ts";
 import { prefixChooser, tokensInPlace } from "../rtt/prefix_query.ts";
-import { FIRST_BYTES, FIRST_INDEXES } from "../rtt/rtt_bytes.ts";
+import { FIRST_INDEXES } from "../../model/pool/kernel_mixture.ts";
+import { FIRST_BYTES } from "../rtt/rtt_bytes.ts";
 import { RttDistribution } from "../rtt/rtt_distribution.ts";
 
 /** The given fields of the measurements to draw. */

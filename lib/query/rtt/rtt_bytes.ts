@@ -13,7 +13,7 @@
  */
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
-import { indexOfCode, NUM_CODES } from "../../model/pool/kernel_mixture.ts";
+import { FIRST_INDEXES, indexOfCode, NUM_CODES } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
@@ -35,12 +35,6 @@ for (const code of CANONICAL_RTT_CODES) SECOND_BYTES[code >> 8].push(code & 255)
 export function secondBytesOf(byte1: number): readonly number[] {
   return SECOND_BYTES[byte1];
 }
-
-/** Index of the first code of each first byte, then the number of codes. */
-export const FIRST_INDEXES: readonly number[] = [
-  ...FIRST_BYTES.map((byte) => indexOfCode(byte << 8 | SECOND_BYTES[byte][0])),
-  NUM_CODES,
-];
 
 /** Number of a first byte's codes below the floor. @param place The byte's index in {@link FIRST_BYTES}. */
 function numBelow(place: number, pool: PooledForecast | undefined): number {
@@ -94,6 +88,20 @@ export function firstByteMasses(first: Float32Array, pool: PooledForecast | unde
   probabilities.forEach((p, i) => kept += FIRST_INDEXES[i] < pool.end ? p : 0);
   const factor = kept > 0 ? pool.modelShare / kept : 0;
   return probabilities.map((p, i) => FIRST_INDEXES[i] < pool.end ? p * factor * shareFromFloor(i, pool) : 0);
+}
+
+/** P(first byte | reply) in the mixture. @param first Log-probabilities after `RttStart`, (V) nats. */
+export function firstByteProbabilities(first: Float32Array, pool: PooledForecast | undefined): Float64Array {
+  const masses = firstByteMasses(first, pool);
+  if (!pool) return masses;
+  const all = masses.slice();
+  pool.addToFirstBytes(all);
+  const below = partitionPoint(masses.length, (place) => FIRST_INDEXES[place] >= pool.begin);
+  for (let place = 0; place < below; place++) {
+    all[place] = masses[place] + massFromFloor(pool, FIRST_INDEXES[place], FIRST_INDEXES[place + 1]);
+  }
+  const whole = all.reduce((sum, mass) => sum + mass, 0);
+  return all.map((mass) => mass / whole);
 }
 
 /** Removes the first probabilities and renormalises the others. */

@@ -2,6 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
 import {
+  FIRST_INDEXES,
   indexOfCode,
   type Kernel,
   KernelMixture,
@@ -73,6 +74,12 @@ Deno.test("a kernel mixture matches its kernels' distribution functions, per cod
         }
       }
       assertAlmostEquals(total, 1, 1e-9);
+      const ofBytes = new Float64Array(FIRST_INDEXES.length - 1);
+      mixture.addToFirstBytes(ofBytes, 0.5, 1e-6);
+      ofBytes.forEach((mass, place) => {
+        const codes = expected.slice(FIRST_INDEXES[place], FIRST_INDEXES[place + 1]);
+        assertAlmostEquals(mass, codes.reduce((sum, p) => sum + 0.5 * p + 1e-6, 0), 1e-9);
+      });
       const [low, high] = [Math.min(a, b), Math.max(a, b)];
       const wanted = expected.slice(low, high).reduce((sum, mass) => sum + mass, 0);
       assertAlmostEquals(mixture.massBetween(low, high), wanted, 1e-9);
