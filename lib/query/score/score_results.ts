@@ -8,18 +8,22 @@ import {
   distributionOf,
   failureProbability,
   FIRST_BYTES,
+  firstByteProbabilities,
   likelyFirstBytes,
+  rangeMass,
   resultLogProbability,
   type RttLogProbabilities,
 } from "../rtt/rtt_bytes.ts";
 import { RttArrays } from "../rtt/rtt_distribution.ts";
 import type { Decoder } from "../../model/decoder.ts";
 import type { ModelConfig } from "../../model/model_config.ts";
+import { indexOfCode } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { ModelCheckpoint, PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { rowOf } from "../decoder_rows.ts";
 import { RandomStream } from "../../base/random.ts";
+import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
 import {
   BYTE_BASE,
   FAILED,
@@ -29,6 +33,7 @@ import {
   VOCAB_SIZE,
 } from "../../data/tokens/vocab_v2.ts";
 import { pValueOfNoReply, pValueOfReply } from "./surprise.ts";
+import { bytesOfTail, leastWindowOf } from "./tail_bytes.ts";
 
 /** Maximum probability spread evenly over the codes of first bytes; small against a p-value of 0.001. */
 const MAX_SPREAD_MASS = 1e-4;
@@ -53,9 +58,20 @@ class AskedReply {
   ) {
     // The same bytes are spread whatever the reply, so that p-values come from one distribution.
     const ofModel = maxSpreadMass / (pool?.modelShare ?? 1);
-    this.#expanded = likelyFirstBytes(read.first, { maxSpreadMass: ofModel, code: null });
-    this.#seconds = new Float32Array(this.#expanded.length * VOCAB_SIZE);
+    const likely = likelyFirstBytes(read.first, { maxSpreadMass: ofModel, code: null });
     const own = FIRST_BYTES.indexOf(rttCode >> 8);
+    const index = indexOfCode(rttCode);
+    const { codes: [low, high], share } = leastWindowOf(index);
+    const least = likely.includes(own)
+      ? share * rangeMass([CANONICAL_RTT_CODES[low], CANONICAL_RTT_CODES[high]], {
+        first: read.first,
+        ofLow: read.second,
+        ofHigh: read.second,
+      }, pool).within
+      : 0;
+    const isNeeded = bytesOfTail(firstByteProbabilities(read.first, pool), least);
+    this.#expanded = likely.filter((place) => isNeeded[place]);
+    this.#seconds = new Float32Array(this.#expanded.length * VOCAB_SIZE);
     if (this.#expanded.includes(own)) this.addSecondBytes(own, read.second);
     this.needed = this.#expanded.filter((index) => index !== own);
   }

@@ -15,12 +15,12 @@ import { requirePossible } from "../possible.ts";
 import type { RttDistribution } from "../rtt/rtt_distribution.ts";
 
 /** Share of replies in the narrowest interval, which sets the width; less than one of several levels has. */
-const SHARE_OF_LEVEL = 0.25;
+export const SHARE_OF_LEVEL = 0.25;
 /** Minimum width: 0.2 %, four codes. */
-const LEAST_WIDTH = 2 ** -9;
+export const LEAST_WIDTH = 2 ** -9;
 
 /** Bucket edges of the codes, ln ms, (codes + 1). The first and the last code cover an octave. */
-const EDGES = Float64Array.from({ length: NUM_CODES + 1 }, (_, i) => {
+export const CODE_EDGES: Float64Array = Float64Array.from({ length: NUM_CODES + 1 }, (_, i) => {
   if (i === 0) return Math.log(rttCodeBounds(CANONICAL_RTT_CODES[0]).highMs / 2);
   const { lowMs } = rttCodeBounds(CANONICAL_RTT_CODES[Math.min(i, NUM_CODES - 1)]);
   return Math.log(i < NUM_CODES ? lowMs : 2 * lowMs);
@@ -98,7 +98,7 @@ function levelWidth(cumulative: Float64Array): number {
   let low = 0;
   for (let high = lowerBound(cumulative, SHARE_OF_LEVEL); high < NUM_CODES; high++) {
     while (cumulative[high] - cumulative[low] >= SHARE_OF_LEVEL) low++;
-    least = Math.min(least, EDGES[high + 1] - EDGES[low]);
+    least = Math.min(least, CODE_EDGES[high + 1] - CODE_EDGES[low]);
     // No narrower interval follows if too little is left above `low`.
     if (most - cumulative[low] < SHARE_OF_LEVEL) break;
   }
@@ -110,10 +110,13 @@ function endsOfWindows(distance: number): WindowEnds {
     const ends = { codes: new Uint16Array(NUM_CODES), rests: new Float64Array(NUM_CODES) };
     let code = 0;
     for (let i = 0; i < NUM_CODES; i++) {
-      const end = (EDGES[i] + EDGES[i + 1]) / 2 + distance;
-      while (code < NUM_CODES - 1 && EDGES[code + 1] <= end) code++;
+      const end = (CODE_EDGES[i] + CODE_EDGES[i + 1]) / 2 + distance;
+      while (code < NUM_CODES - 1 && CODE_EDGES[code + 1] <= end) code++;
       ends.codes[i] = code;
-      ends.rests[i] = Math.min(1, Math.max(0, (EDGES[code + 1] - end) / (EDGES[code + 1] - EDGES[code])));
+      ends.rests[i] = Math.min(
+        1,
+        Math.max(0, (CODE_EDGES[code + 1] - end) / (CODE_EDGES[code + 1] - CODE_EDGES[code])),
+      );
     }
     return ends;
   });

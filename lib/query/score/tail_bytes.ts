@@ -1,0 +1,68 @@
+/**
+ * The first bytes that a reply's p-value depends on. Their probabilities are known before those of any second
+ * byte, and show of most first bytes that all codes whose densities depend on their second bytes are less
+ * dense than the measured code, and that none is in the narrowest interval. How such a first byte spreads its
+ * probability over its codes does not matter.
+ *
+ * @module
+ */
+import { lowerBound } from "../../base/collections.ts";
+import { FIRST_INDEXES, kernelWidth } from "../../model/pool/kernel_mixture.ts";
+import { CODE_EDGES, LEAST_WIDTH, SHARE_OF_LEVEL } from "./surprise.ts";
+
+/** Edges of the first bytes, ln ms, (first bytes + 1). */
+const EDGES = Float64Array.from(FIRST_INDEXES, (index) => CODE_EDGES[index]);
+const NUM_BYTES = EDGES.length - 1;
+/** Maximum error of a sum of probabilities of first bytes. */
+const ROUNDING = 1e-9;
+
+/** Codes of one first byte with a total probability that bounds a density. */
+export interface LeastWindow {
+  /** Indexes of the first code and of the last one. */
+  readonly codes: readonly [first: number, last: number];
+  /** The share of these codes that is certainly in the window. */
+  readonly share: number;
+}
+
+/** The codes that are in the window of a code, however narrow the window is. */
+export function leastWindowOf(index: number): LeastWindow {
+  const middle = (CODE_EDGES[index] + CODE_EDGES[index + 1]) / 2;
+  const place = placeAt(middle);
+  const first = Math.max(FIRST_INDEXES[place], lowerBound(CODE_EDGES, middle - LEAST_WIDTH));
+  const end = Math.min(FIRST_INDEXES[place + 1], lowerBound(CODE_EDGES, middle + LEAST_WIDTH) - 1);
+  if (first < end) return { codes: [first, end - 1], share: 1 };
+  const width = CODE_EDGES[index + 1] - CODE_EDGES[index];
+  return { codes: [index, index], share: Math.min(1, 2 * LEAST_WIDTH / width) };
+}
+
+/**
+ * Whether the p-value of a code may depend on the second bytes of each first byte.
+ *
+ * @param masses P(first byte | reply), (first bytes).
+ * @param leastDensity A lower bound of the code's density.
+ */
+export function bytesOfTail(masses: Float64Array, leastDensity: number): boolean[] {
+  const below = new Float64Array(NUM_BYTES + 1);
+  masses.forEach((mass, place) => below[place + 1] = below[place] + mass);
+  // The narrowest interval is at most as wide as that of whole first bytes.
+  let width = Infinity;
+  for (let first = 0, last = 0; last < NUM_BYTES; last++) {
+    while (below[last + 1] - below[first] >= SHARE_OF_LEVEL + ROUNDING) {
+      width = Math.min(width, EDGES[last + 1] - EDGES[first++]);
+    }
+  }
+  // Second bytes change the densities at most this far away. A window there reaches as far again, and so does
+  // the narrowest interval.
+  const distance = kernelWidth(Math.max(LEAST_WIDTH, width));
+  const least = Math.min(leastDensity, SHARE_OF_LEVEL) - ROUNDING;
+  return Array.from(masses, (_, place) => {
+    const first = placeAt(EDGES[place] - 2 * distance);
+    const last = placeAt(EDGES[place + 1] + 2 * distance);
+    return below[last + 1] - below[first] >= least;
+  });
+}
+
+/** The first byte that contains a logarithm of ms, or the nearest. */
+function placeAt(log: number): number {
+  return Math.min(NUM_BYTES - 1, Math.max(0, lowerBound(EDGES, log) - 1));
+}
