@@ -36,13 +36,7 @@ import {
 import { PairHistory, SequenceMemory, timedHistory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
 import { lightFloorMs } from "../data/addresses/light_floor.ts";
-import {
-  addressNumber,
-  lengthOf,
-  type LocatedPlace,
-  NOWHERE,
-  PlaceTable,
-} from "../data/addresses/place_table.ts";
+import { lengthOf, type LocatedPlace, NOWHERE, PlaceTable } from "../data/addresses/place_table.ts";
 import {
   type KnownRtt,
   rowsBeforeFirstByte,
@@ -246,10 +240,7 @@ export class AddressEmbeddings {
   #pathOf(address: AddressState): PlacePath {
     const known = this.#paths.get(address.hash1);
     if (known?.hash2 === address.hash2) return known.path;
-    const found = this.#places?.locate(address.number, address.length) ?? NOWHERE;
-    const key = misplacedKey(this.#seed, address);
-    const isMisplaced = this.#prefixes?.row(key.hash1, key.hash2) !== NO_ROW;
-    const path = pathOf(this.#seed, isMisplaced ? { ...NOWHERE, asNumber: found.asNumber } : found);
+    const path = pathOf(this.#seed, this.#placeOf(address) ?? NOWHERE);
     if (this.#paths.size === MAX_PATHS) this.#paths.clear();
     this.#paths.set(address.hash1, { hash2: address.hash2, path });
     return path;
@@ -307,24 +298,31 @@ export class AddressEmbeddings {
     return this.#places ? this.#pathOf(this.#walk(address)).steps : [];
   }
 
-  /** The place of an address in the table of places, even if it is known to be wrong. */
+  /** The place of an address; only its AS if the place is known to be wrong. Undefined without places. */
   placeOf(address: Uint8Array): LocatedPlace | undefined {
-    return this.#places?.locate(addressNumber(address), lengthOf(address));
+    return this.#placeOf(this.#walk(address));
+  }
+
+  #placeOf(address: AddressState): LocatedPlace | undefined {
+    const found = this.#places?.locate(address.number, address.length);
+    return found && this.#isMisplaced(address) ? { ...NOWHERE, asNumber: found.asNumber } : found;
   }
 
   /** Whether an address is known to be misplaced. @param options `claims`: marks it as misplaced. */
   isMisplaced(address: Uint8Array, { claims = false } = {}): boolean {
-    const key = misplacedKey(this.#seed, this.#walk(address));
-    const row = this.#places && this.#prefixes?.row(key.hash1, key.hash2, claims);
     if (claims) this.#paths.clear();
+    return this.#isMisplaced(this.#walk(address), claims);
+  }
+
+  #isMisplaced(address: AddressState, claims = false): boolean {
+    const key = misplacedKey(this.#seed, address);
+    const row = this.#places && this.#prefixes?.row(key.hash1, key.hash2, claims);
     return row !== undefined && row !== NO_ROW;
   }
 
   /** RTT of light between two addresses' places, in ms; 0 if a place is unknown or known to be wrong. */
   floorMs(source: Uint8Array, destination: Uint8Array): number {
-    const [a, b] = [source, destination].map((address) =>
-      this.isMisplaced(address) ? undefined : this.placeOf(address)?.position
-    );
+    const [a, b] = [source, destination].map((address) => this.placeOf(address)?.position);
     return a && b && this.#places ? lightFloorMs(a, b, this.#places.stepDegrees) : 0;
   }
 

@@ -4,7 +4,7 @@ import { formatBytes, formatCount, formatLoss } from "../../base/text.ts";
 import { FormatError } from "../../base/errors.ts";
 import { tensorOf } from "../../base/safetensors_header.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
-import { PlaceTable } from "../../data/addresses/place_table.ts";
+import { addressNumber, lengthOf, PlaceTable } from "../../data/addresses/place_table.ts";
 import { AddressEmbeddings } from "../../model/address_embeddings.ts";
 import { PLACE_TABLE } from "../../model/model_config.ts";
 import { CHECKPOINTS, stepName } from "../../io/files/checkpoint_folder.ts";
@@ -73,7 +73,8 @@ function placesFact(folder: string): Fact[] {
   const rows = new AddressEmbeddings(model);
   rows.load(weights);
   const addresses = Array.from(trainingData.known.addresses(), ({ bytes }) => bytes);
-  const located = addresses.filter((address) => rows.placeOf(address)?.position).length;
+  const located =
+    addresses.filter((address) => table.locate(addressNumber(address), lengthOf(address)).position).length;
   const misplaced = addresses.filter((address) => rows.isMisplaced(address)).map(formatAddress);
   const { sites, networks } = table.numRanges;
   const { v4, v6 } = table.prefixLengths;

@@ -318,7 +318,7 @@ export function alignmentsOf(
     const places = new Map<number, KnownPlace>();
     for (const address of addresses) {
       const row = embeddings.rowsOfPlaces(address)[ALIGNED[of]];
-      const position = embeddings.isMisplaced(address) ? undefined : embeddings.placeOf(address)?.position;
+      const position = embeddings.placeOf(address)?.position;
       if (row === NO_ROW || !position) continue;
       const { direction } = getOrMake(places, row, (): KnownPlace => ({
         direction: [0, 0, 0],

@@ -2,6 +2,8 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/
 import type { TensorArray } from "../../../lib/base/safetensors_header.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { addressNumber, NOWHERE, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
+import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
 import { prefixOfAddress } from "../../../lib/data/addresses/ip_prefix.ts";
 import { basisJson } from "../../../lib/data/addresses/known_addresses.ts";
 import { rttsText } from "../../../lib/data/addresses/measured_text.ts";
@@ -18,6 +20,7 @@ import { NUM_KINDS } from "../../../lib/model/pool/question_kinds.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { FIRST_BYTES } from "../../../lib/query/rtt/rtt_bytes.ts";
 import type { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
+import { tinyRowModel } from "../adapt/tiny_rows.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 const START_S = 1_700_000_000;
@@ -275,3 +278,51 @@ Deno.test("without a pool or with --no-pool the network answers alone", () =>
     assertNotEquals((await pooled.rttDistribution(asked)).probabilities, probabilities);
     assertEquals(alone.pooled(asked), undefined);
   }));
+
+Deno.test("forecasts do not use a place that is known to be wrong", () => {
+  const ends = Array.from({ length: 24 }, (_, i) => address(`10.${i}.0.1`));
+  const [wrong, right] = [address("10.90.0.1"), address("10.91.0.1")];
+  const placeOf = (i: number) => ({
+    position: { latitude: 0, longitude: 10 * (i % 12) - 60 },
+    country: 1 + i % 3,
+    region: 0,
+    asNumber: 100 + i % 5,
+  });
+  const known = ends.map((end, i) => ({ address: end, place: placeOf(i) }));
+  // The same table with the wrong place, and with what is left of it.
+  const [given, kept] = [placeOf(3), { ...NOWHERE, asNumber: placeOf(3).asNumber }].map((place) =>
+    PlaceTable.decode(new Uint8Array(), "empty").with([
+      ...known,
+      { address: wrong, place },
+      { address: right, place: placeOf(7) },
+    ])
+  );
+  const tables = new PoolTables((text) => given.locate(addressNumber(address(text)), 4));
+  ends.forEach((source, i) =>
+    ends.forEach((destination, j) => {
+      const rttMs = 5 + 2 * Math.abs(i % 12 - j % 12) * (1 + i % 3);
+      if (i < j) {
+        tables.add(PoolTables.endOf(source), PoolTables.endOf(destination), encodeRttCode(rttMs), START_S);
+      }
+    })
+  );
+  const pool = tables.save(fitPool([]));
+  const [asMarked, asKept, unmarked] = [given, kept, given].map((table, i) => {
+    const { config, weights } = tinyRowModel(64, table.encode());
+    const rows = new AddressEmbeddings(config);
+    rows.load(weights);
+    if (i === 0) assert(rows.isMisplaced(wrong, { claims: true }));
+    rows.save(weights);
+    const out = new Float64Array(CANONICAL_RTT_CODES.length);
+    new Pool(config, { weights, pool }).forecast({
+      source: wrong,
+      destination: right,
+      timeS: null,
+      context: [],
+    })
+      .addTo(out);
+    return out;
+  });
+  assertEquals(asMarked, asKept);
+  assertNotEquals(asMarked, unmarked);
+});
