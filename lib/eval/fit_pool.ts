@@ -20,6 +20,7 @@ import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
 import { exists } from "../io/files/inputs.ts";
 import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
+import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import { PLACE_TABLE } from "../model/model_config.ts";
 import type { KnownOfQuestion } from "../model/pool/forecast.ts";
 import type { PlaceOf } from "../model/pool/placed_pairs.ts";
@@ -89,7 +90,9 @@ export async function fitPoolOf(
   }
   const during = (phase: string) => (done: number, total: number) => hooks.onProgress?.(phase, done, total);
   const places = placesOf(checkpoint);
-  const placeOf = (address: string) => places && locate(places, addressBytes(address));
+  const embeddings = new AddressEmbeddings(checkpoint.config.model);
+  embeddings.load(checkpoint.weights);
+  const placeOf = (address: string) => embeddings.placeOf(addressBytes(address));
   const drawn: EvalCase[] = [];
   let tables: PoolTables | undefined;
   for await (const { rows, draw } of validationSplits(options, hooks)) {
