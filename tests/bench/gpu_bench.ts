@@ -1,7 +1,7 @@
 /**
- * `deno task bench`: times each kernel at the sizes of the presets, and a training step of one micro-batch,
- * on Deno's WebGPU. BENCH_CONFIG=95m trains a preset other than the demo; `train --profile` shows where the time
- * of a step goes.
+ * `deno task bench`: times each kernel at the sizes of the presets, a training step of one micro-batch, and
+ * scores of rows, on Deno's WebGPU. BENCH_CONFIG=95m uses a preset other than the demo; `train --profile` shows
+ * where the time of a step goes.
  *
  * @module
  */
@@ -10,6 +10,7 @@ import { Program } from "../../lib/tensor/program.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { BenchMemory, kernelCases, SMALL } from "./kernel_cases.ts";
+import { prepareScoring } from "./scoring.ts";
 import { prepareTraining } from "./training.ts";
 
 let registry: KernelRegistry | undefined;
@@ -59,4 +60,18 @@ const numTokens = config.train.microBatchSize * config.model.sequenceLength;
 bench(`training step of ${preset}, ${numTokens} tokens`, async (registry) => {
   const { submitStep } = await prepareTraining(registry, config);
   return () => submitStep(0);
+});
+
+const numRows = SMALL ? 8 : 256;
+let score: (() => Promise<void>) | undefined;
+Deno.bench({
+  name: `score of ${numRows} rows, ${preset}`,
+  ...SMALL,
+  async fn(timer) {
+    registry ??= new KernelRegistry(await Gpu.open({ engine: "deno" }));
+    score ??= prepareScoring(registry, config.model, numRows);
+    timer.start();
+    await score();
+    timer.end();
+  },
 });

@@ -28,13 +28,13 @@ async function jsonOf(...args: Parameters<typeof run>) {
   return JSON.parse(stdout);
 }
 
-Deno.test("deno task bench times every kernel and a step of training", async () => {
+Deno.test("deno task bench times every kernel, a step of training and scores", async () => {
   const { benches } = await jsonOf("bench", [], { BENCH_SMALL: "1" });
   const names = benches.map(({ name, results: [result] }: { name: string; results: object[] }) =>
     "ok" in result ? name : `${name} failed`
   );
   assertEquals(names.filter((name: string) => name.endsWith("failed")), []);
-  for (const part of ["gemm NT", "attention backward", "adamw", "training step of demo"]) {
+  for (const part of ["gemm NT", "attention backward", "adamw", "training step of demo", "score of 8 rows"]) {
     assert(names.some((name: string) => name.includes(part)), `${part} in ${names}`);
   }
 });
