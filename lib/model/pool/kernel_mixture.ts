@@ -120,22 +120,32 @@ export class KernelMixture {
   }
 
   /**
-   * Adds the probability of every code, times `factor`, to an array.
+   * Adds the probability of codes, times `factor`, to an array.
    *
    * @param everywhere Added to every code in addition, including those outside the range.
+   * @param codes Indexes of the first code and of the one after the last (default: all).
    */
-  addTo(out: Float64Array, factor: number, everywhere = 0): void {
-    const range = [this.#first, this.#end] as const;
-    BLOCKS.fill(0);
-    for (const [width, kernels] of this.#byWidth()) {
-      if (width >= WIDE) addKernels(BLOCKS, WIDE_GRID, { width, kernels });
-      else addKernels(out, CODE_GRID, { width, kernels, factor: factor / this.#within, range });
+  addTo(
+    out: Float64Array,
+    factor: number,
+    everywhere = 0,
+    [from, to]: readonly [from: number, to: number] = [0, NUM_CODES],
+  ): void {
+    const first = Math.min(to, Math.max(from, this.#first));
+    const end = Math.max(first, Math.min(to, this.#end));
+    const blocks = [blockOf(first), blockOf(end - 1) + 1] as const;
+    BLOCKS.fill(0, ...blocks);
+    for (const [width, kernels] of first < end ? this.#byWidth() : []) {
+      if (width >= WIDE) addKernels(BLOCKS, WIDE_GRID, { width, kernels, range: blocks });
+      else {
+        addKernels(out, CODE_GRID, { width, kernels, factor: factor / this.#within, range: [first, end] });
+      }
     }
     const even = everywhere + factor * this.#even / (this.#end - this.#first);
-    for (let i = 0; i < this.#first; i++) out[i] += everywhere;
-    for (let i = this.#end; i < out.length; i++) out[i] += everywhere;
-    const [end, within] = [this.#end, this.#within];
-    for (let block = blockOf(this.#first), i = this.#first; i < end; block++) {
+    for (let i = from; i < first; i++) out[i] += everywhere;
+    for (let i = end; i < to; i++) out[i] += everywhere;
+    const within = this.#within;
+    for (let block = blockOf(first), i = first; i < end; block++) {
       const next = KNOTS[block + 1];
       const each = even + BLOCKS[block] * factor / within / (next - KNOTS[block]);
       if (next - i === BLOCK_CODES && next <= end) {
@@ -306,7 +316,13 @@ function addKernels(
     if (i >= first) out[i] += own;
     carried = rest;
     const next = k < cells.length ? Math.min(end, cells[k]) : end;
-    for (i++; i < next && carried >= least; i++) {
+    i++;
+    if (i < first) {
+      const to = Math.min(first, next);
+      carried *= Math.exp((edges[i] - edges[to]) / width);
+      i = to;
+    }
+    for (; i < next && carried >= least; i++) {
       const rest = carried * fall[i];
       if (i >= first) out[i] += carried - rest;
       carried = rest;
@@ -323,7 +339,13 @@ function addKernels(
     }
     carried = rest;
     const next = k >= 0 ? Math.max(first - 1, cells[k]) : first - 1;
-    for (i--; i > next && carried >= least; i--) {
+    i--;
+    if (i >= end) {
+      const to = Math.max(end - 1, next);
+      carried *= Math.exp((edges[to + 1] - edges[i + 1]) / width);
+      i = to;
+    }
+    for (; i > next && carried >= least; i--) {
       const rest = carried * fall[i];
       if (i < end) out[i] += carried - rest;
       carried = rest;

@@ -122,8 +122,8 @@ export interface PooledForecast {
   failureProbability(ofModel: number): number;
   /** The probability that the simple forecasts assign to codes from index `first` to `end - 1`. */
   massBetween(first: number, end: number): number;
-  /** Adds this probability for every code. @param out (codes). */
-  addTo(out: Float64Array): void;
+  /** Adds this probability for every code, or for those from `codes[0]` to before `codes[1]`. @param out (codes). */
+  addTo(out: Float64Array, codes?: readonly [first: number, end: number]): void;
   /** Adds this probability for all codes of each first byte. @param out (first bytes). */
   addToFirstBytes(out: Float64Array): void;
 }
@@ -251,8 +251,8 @@ export class Pool {
           first * (NUM_CODES + 1) + end,
           () => pooledProbability(mixture.massBetween(first, end), end - first),
         ),
-      addTo(out) {
-        mixture.addTo(out, rest, LEAST_MASS / NUM_CODES);
+      addTo(out, codes) {
+        mixture.addTo(out, rest, LEAST_MASS / NUM_CODES, codes);
       },
       addToFirstBytes(out) {
         mixture.addToFirstBytes(out, rest, LEAST_MASS / NUM_CODES);

@@ -142,24 +142,13 @@ export function distributionOf(
   const masses = firstByteMasses(first, pool);
   let canonicalMass = 0;
   let spreadMass = 0;
-  let at = 0;
   let row = 0;
-  FIRST_BYTES.forEach((byte, i) => {
-    const p1 = masses[i];
-    const ofModel = byte1.probabilities[i] * byte1.mass;
-    const numSeconds = SECOND_BYTES[byte].length;
-    if (expanded[row] === i) {
-      const given = probabilities.subarray(at, at += numSeconds);
-      canonicalMass += ofModel * restrictInto(given, rowOf(seconds, row++), SECOND_BYTES[byte]);
-      keepFrom(given, numBelow(i, pool));
-      for (let j = 0; j < numSeconds; j++) given[j] *= p1;
-    } else {
-      canonicalMass += ofModel;
-      spreadMass += p1;
-      const numLeft = numSeconds - numBelow(i, pool);
-      probabilities.fill(0, at, at + numSeconds - numLeft);
-      probabilities.fill(p1 / numLeft, at + numSeconds - numLeft, at += numSeconds);
-    }
+  FIRST_BYTES.forEach((_, place) => {
+    const isExpanded = expanded[row] === place;
+    const second = isExpanded ? rowOf(seconds, row++) : undefined;
+    const ofSeconds = fillCodes(probabilities, { place, mass: masses[place], second, pool });
+    canonicalMass += byte1.probabilities[place] * byte1.mass * ofSeconds;
+    if (!isExpanded) spreadMass += masses[place];
   });
   pool?.addTo(probabilities);
   const mass = applyFloor(probabilities, pool);
@@ -169,6 +158,64 @@ export function distributionOf(
     floorMs: pool?.floorMs || null,
     cumulative,
   });
+}
+
+/**
+ * Fills the probabilities and cumulative sums of {@link distributionOf} for the codes of some first bytes.
+ *
+ * @param places Indexes in {@link FIRST_BYTES} of the first byte and of the last.
+ * @param below P(a code of an earlier first byte | reply).
+ */
+export function fillPart(
+  { first, seconds, expanded }: Omit<RttLogProbabilities, "outcome">,
+  { probabilities, cumulative }: RttArrays,
+  { pool, places: [from, to], below }: {
+    pool: PooledForecast | undefined;
+    places: readonly [first: number, last: number];
+    below: number;
+  },
+): void {
+  const masses = firstByteMasses(first, pool);
+  for (let place = from; place <= to; place++) {
+    const row = expanded.indexOf(place);
+    const second = row < 0 ? undefined : rowOf(seconds, row);
+    fillCodes(probabilities, { place, mass: masses[place], second, pool });
+  }
+  const [begin, end] = [FIRST_INDEXES[from], FIRST_INDEXES[to + 1]];
+  pool?.addTo(probabilities, [begin, end]);
+  const factor = 1 / massOf(masses, pool);
+  let sum = below;
+  for (let i = begin; i < end; i++) {
+    probabilities[i] *= i < (pool?.begin ?? 0) ? 0 : factor;
+    cumulative[i] = sum += probabilities[i];
+  }
+}
+
+/**
+ * Writes the model's probabilities of the codes of a first byte, which are even if the second bytes are not
+ * known.
+ *
+ * @returns The probability of the second bytes that complete a code, before they are renormalised.
+ */
+function fillCodes(
+  probabilities: Float64Array,
+  { place, mass, second, pool }: {
+    place: number;
+    mass: number;
+    second: Float32Array | undefined;
+    pool: PooledForecast | undefined;
+  },
+): number {
+  const given = probabilities.subarray(FIRST_INDEXES[place], FIRST_INDEXES[place + 1]);
+  const numLeftOut = numBelow(place, pool);
+  if (!second) {
+    given.fill(0, 0, numLeftOut).fill(mass / (given.length - numLeftOut), numLeftOut);
+    return 1;
+  }
+  const ofSeconds = restrictInto(given, second, SECOND_BYTES[FIRST_BYTES[place]]);
+  keepFrom(given, numLeftOut);
+  for (let i = 0; i < given.length; i++) given[i] *= mass;
+  return ofSeconds;
 }
 
 /** P(no reply). @param outcome Log-probabilities at the beginning of the result. */

@@ -5,8 +5,8 @@
  * @module
  */
 import {
-  distributionOf,
   failureProbability,
+  fillPart,
   FIRST_BYTES,
   firstByteProbabilities,
   likelyFirstBytes,
@@ -17,7 +17,7 @@ import {
 import { RttArrays } from "../rtt/rtt_distribution.ts";
 import type { Decoder } from "../../model/decoder.ts";
 import type { ModelConfig } from "../../model/model_config.ts";
-import { indexOfCode } from "../../model/pool/kernel_mixture.ts";
+import { FIRST_INDEXES, indexOfCode } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { ModelCheckpoint, PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
@@ -33,7 +33,7 @@ import {
   VOCAB_SIZE,
 } from "../../data/tokens/vocab_v2.ts";
 import { pValueOfNoReply, pValueOfReply } from "./surprise.ts";
-import { bytesOfTail, leastWindowOf } from "./tail_bytes.ts";
+import { bytesOfTail, leastWindowOf, type TailBytes } from "./tail_bytes.ts";
 
 /** Maximum probability spread evenly over the codes of first bytes; small against a p-value of 0.001. */
 const MAX_SPREAD_MASS = 1e-4;
@@ -43,6 +43,7 @@ const arrays = new RttArrays();
 class AskedReply {
   /** Indexes in `FIRST_BYTES` of the bytes that {@link addSecondBytes} must be called with, ascending. */
   readonly needed: readonly number[];
+  readonly #tail: TailBytes;
   readonly #expanded: readonly number[];
   readonly #seconds: Float32Array;
 
@@ -69,8 +70,8 @@ class AskedReply {
         ofHigh: read.second,
       }, pool).within
       : 0;
-    const isNeeded = bytesOfTail(firstByteProbabilities(read.first, pool), least);
-    this.#expanded = likely.filter((place) => isNeeded[place]);
+    this.#tail = bytesOfTail(firstByteProbabilities(read.first, pool), least);
+    this.#expanded = likely.filter((place) => this.#tail.isNeeded[place]);
     this.#seconds = new Float32Array(this.#expanded.length * VOCAB_SIZE);
     if (this.#expanded.includes(own)) this.addSecondBytes(own, read.second);
     this.needed = this.#expanded.filter((index) => index !== own);
@@ -81,10 +82,14 @@ class AskedReply {
     this.#seconds.set(second, this.#expanded.indexOf(index) * VOCAB_SIZE);
   }
 
-  /** The p-value; requires all needed bytes. @param draw Uniform in [0, 1). */
-  pValue(draw: number): number {
+  /** The p-value; requires all needed bytes. @param pFailed P(no reply). @param draw Uniform in [0, 1). */
+  pValue(pFailed: number, draw: number): number {
+    const { compared: [from, to], reached, below } = this.#tail;
     const read = { ...this.read, expanded: this.#expanded, seconds: this.#seconds };
-    return pValueOfReply(this.rttCode, distributionOf(read, { arrays, pool: this.pool }), draw);
+    fillPart(read, arrays, { pool: this.pool, places: reached, below: below[reached[0]] });
+    const codes = [FIRST_INDEXES[from], FIRST_INDEXES[to + 1]] as const;
+    const outside = below[from] + below[below.length - 1] - below[to + 1];
+    return pValueOfReply(this.rttCode, { ...arrays, pFailed, codes, outside }, draw);
   }
 }
 
@@ -189,7 +194,7 @@ function resultOf(
 function scoreOf({ logLikelihood, pFailed, reply }: AskedResult, number: number, seed: number): Score {
   const random = new RandomStream(seed, "score/p-value", number % TWO_32, Math.floor(number / TWO_32));
   const draw = random.float64();
-  return { logLikelihood, pValue: reply?.pValue(draw) ?? pValueOfNoReply(pFailed, draw) };
+  return { logLikelihood, pValue: reply?.pValue(pFailed, draw) ?? pValueOfNoReply(pFailed, draw) };
 }
 
 /** A sequence with the prompts of one or more cases, each of which is a prefix of the next. */

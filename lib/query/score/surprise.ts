@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { getOrMake, lowerBound } from "../../base/collections.ts";
+import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 import { indexOfCode, kernelWidth, NUM_CODES } from "../../model/pool/kernel_mixture.ts";
 import { requirePossible } from "../possible.ts";
@@ -51,8 +51,19 @@ export function pValueOfNoReply(pFailed: number, draw: number): number {
   return possible(Math.min(pFailed, 1 - pFailed) + pFailed * (1 - draw));
 }
 
+/** A distribution of which only a part is known. */
+export interface TailDistribution extends Pick<RttDistribution, "pFailed" | "probabilities" | "cumulative"> {
+  /**
+   * Indexes of the first code and of the one after the last whose densities are compared. The arrays also
+   * contain the codes that their windows reach.
+   */
+  readonly codes?: readonly [first: number, end: number];
+  /** The probability of all other codes, which are less dense than the reply's. */
+  readonly outside?: number;
+}
+
 /** The p-value of a reply. @param draw Uniform in [0, 1). */
-export function pValueOfReply(rttCode: number, expected: RttDistribution, draw: number): number {
+export function pValueOfReply(rttCode: number, expected: TailDistribution, draw: number): number {
   const { pFailed } = expected;
   const tail = (1 - pFailed) * rttTail(indexOfCode(rttCode), expected, 1 - draw);
   return possible(tail <= pFailed ? tail : tail + pFailed);
@@ -61,8 +72,9 @@ export function pValueOfReply(rttCode: number, expected: RttDistribution, draw: 
 const possible = (p: number) => Math.min(1, requirePossible("the p-value", p));
 
 /** P(a code of lower density than that of `index` | reply), plus a share of P(equal density | reply). */
-function rttTail(index: number, { probabilities, cumulative }: RttDistribution, share: number): number {
-  const width = kernelWidth(Math.max(LEAST_WIDTH, levelWidth(cumulative)));
+function rttTail(index: number, expected: TailDistribution, share: number): number {
+  const { probabilities, cumulative, codes: [first, end] = [0, NUM_CODES], outside = 0 } = expected;
+  const width = kernelWidth(Math.max(LEAST_WIDTH, levelWidth(expected, first, end)));
   const [begins, ends] = [endsOfWindows(-width), endsOfWindows(width)];
   const densityOf = (i: number) => {
     const begin = begins.codes[i];
@@ -71,10 +83,10 @@ function rttTail(index: number, { probabilities, cumulative }: RttDistribution, 
       cumulative[begin] + begins.rests[i] * probabilities[begin];
   };
   const own = densityOf(index);
-  let less = 0;
+  let less = outside;
   let same = 0;
-  for (let i = 0; i < NUM_CODES;) {
-    const last = Math.min(i + BLOCK_CODES, NUM_CODES) - 1;
+  for (let i = first; i < end;) {
+    const last = Math.min(i + BLOCK_CODES, end) - 1;
     const begin = begins.codes[i];
     const most = cumulative[ends.codes[last]] - cumulative[begin] + probabilities[begin];
     // Most codes are far from the likely ones, so that none of their block needs a density.
@@ -92,11 +104,17 @@ function rttTail(index: number, { probabilities, cumulative }: RttDistribution, 
 }
 
 /** Width of the narrowest interval with {@link SHARE_OF_LEVEL} of the replies, ln. */
-function levelWidth(cumulative: Float64Array): number {
-  const most = cumulative[NUM_CODES - 1];
+function levelWidth(
+  { probabilities, cumulative }: TailDistribution,
+  first: number,
+  end: number,
+): number {
+  const most = cumulative[end - 1];
+  const below = cumulative[first] - probabilities[first];
   let least = Infinity;
-  let low = 0;
-  for (let high = lowerBound(cumulative, SHARE_OF_LEVEL); high < NUM_CODES; high++) {
+  let low = first;
+  const start = partitionPoint(end - first, (i) => cumulative[first + i] >= below + SHARE_OF_LEVEL);
+  for (let high = first + start; high < end; high++) {
     while (cumulative[high] - cumulative[low] >= SHARE_OF_LEVEL) low++;
     least = Math.min(least, CODE_EDGES[high + 1] - CODE_EDGES[low]);
     // No narrower interval follows if too little is left above `low`.

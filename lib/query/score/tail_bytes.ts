@@ -35,13 +35,24 @@ export function leastWindowOf(index: number): LeastWindow {
   return { codes: [index, index], share: Math.min(1, 2 * LEAST_WIDTH / width) };
 }
 
+export interface TailBytes {
+  /** Whether the p-value may depend on the second bytes of each first byte. */
+  readonly isNeeded: readonly boolean[];
+  /** The first and the last of these; all codes outside are less dense than the measured one. */
+  readonly compared: readonly [first: number, last: number];
+  /** The first and the last first byte that windows of these reach. */
+  readonly reached: readonly [first: number, last: number];
+  /** P(an earlier first byte | reply), (first bytes + 1). */
+  readonly below: Float64Array;
+}
+
 /**
- * Whether the p-value of a code may depend on the second bytes of each first byte.
+ * Finds the first bytes that the p-value of a code may depend on.
  *
  * @param masses P(first byte | reply), (first bytes).
  * @param leastDensity A lower bound of the code's density.
  */
-export function bytesOfTail(masses: Float64Array, leastDensity: number): boolean[] {
+export function bytesOfTail(masses: Float64Array, leastDensity: number): TailBytes {
   const below = new Float64Array(NUM_BYTES + 1);
   masses.forEach((mass, place) => below[place + 1] = below[place] + mass);
   // The narrowest interval is at most as wide as that of whole first bytes.
@@ -55,11 +66,17 @@ export function bytesOfTail(masses: Float64Array, leastDensity: number): boolean
   // the narrowest interval.
   const distance = kernelWidth(Math.max(LEAST_WIDTH, width));
   const least = Math.min(leastDensity, SHARE_OF_LEVEL) - ROUNDING;
-  return Array.from(masses, (_, place) => {
+  const isNeeded = Array.from(masses, (_, place) => {
     const first = placeAt(EDGES[place] - 2 * distance);
     const last = placeAt(EDGES[place + 1] + 2 * distance);
     return below[last + 1] - below[first] >= least;
   });
+  const compared = [isNeeded.indexOf(true), isNeeded.lastIndexOf(true)] as const;
+  const reached = [
+    placeAt(EDGES[compared[0]] - distance),
+    placeAt(EDGES[compared[1] + 1] + distance),
+  ] as const;
+  return { isNeeded, compared, reached, below };
 }
 
 /** The first byte that contains a logarithm of ms, or the nearest. */

@@ -81,6 +81,11 @@ Deno.test("a kernel mixture matches its kernels' distribution functions, per cod
         assertAlmostEquals(mass, codes.reduce((sum, p) => sum + 0.5 * p + 1e-6, 0), 1e-9);
       });
       const [low, high] = [Math.min(a, b), Math.max(a, b)];
+      const part = new Float64Array(NUM_CODES);
+      mixture.addTo(part, 0.5, 1e-6, [low, high]);
+      const isOff = (mass: number, i: number) =>
+        Math.abs(mass - (i >= low && i < high ? 0.5 * expected[i] + 1e-6 : 0)) > 1e-9;
+      assertEquals(part.findIndex(isOff), -1);
       const wanted = expected.slice(low, high).reduce((sum, mass) => sum + mass, 0);
       assertAlmostEquals(mixture.massBetween(low, high), wanted, 1e-9);
       if (low < NUM_CODES) assertAlmostEquals(mixture.massBetween(low, low + 1), expected[low], 1e-9);

@@ -40,15 +40,27 @@ Deno.test("p-values do not depend on the second bytes of other first bytes than 
       ? random.below(NUM_CODES)
       : cumulative.findIndex((p) => p > random.float64());
     const { codes: [low, high], share } = leastWindowOf(index);
-    const isNeeded = bytesOfTail(masses, share * sumOf(exact.subarray(low, high + 1)));
-    const spread = exact.slice();
+    const least = share * sumOf(exact.subarray(low, high + 1));
+    const { isNeeded, compared, reached, below } = bytesOfTail(masses, least);
+    const probabilities = exact.slice();
     isNeeded.forEach((isSo, place) => {
       const [first, end] = [FIRST_INDEXES[place], FIRST_INDEXES[place + 1]];
-      if (!isSo) spread.fill(masses[place] / (end - first), first, end);
+      const isReached = reached[0] <= place && place <= reached[1];
+      if (!isSo) probabilities.fill(isReached ? masses[place] / (end - first) : NaN, first, end);
       if (!isSo && masses[place] > 1e-4) numLeftOut++;
     });
-    const [expected, found] = [exact, spread].map((probabilities) =>
-      pValueOfReply(CANONICAL_RTT_CODES[index], new RttDistribution(0.01, probabilities, 1), 0.5)
+    let sum = below[reached[0]];
+    const sums = probabilities.map((p, i) => i < FIRST_INDEXES[reached[0]] ? NaN : sum += p);
+    const [first, end] = [FIRST_INDEXES[compared[0]], FIRST_INDEXES[compared[1] + 1]];
+    const part = {
+      pFailed: 0.01,
+      probabilities,
+      cumulative: sums,
+      codes: [first, end] as const,
+      outside: sumOf(exact.subarray(0, first)) + sumOf(exact.subarray(end)),
+    };
+    const [expected, found] = [new RttDistribution(0.01, exact, 1), part].map((distribution) =>
+      pValueOfReply(CANONICAL_RTT_CODES[index], distribution, 0.5)
     );
     assertAlmostEquals(found, expected, 1e-9, `trial ${trial}, code ${index}`);
   }
