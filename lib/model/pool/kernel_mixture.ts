@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { getOrMake, lowerBound, partitionPoint } from "../../base/collections.ts";
+import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 
 export const NUM_CODES: number = CANONICAL_RTT_CODES.length;
@@ -71,9 +71,17 @@ export interface Kernel {
   readonly mass: number;
 }
 
+/** Kernels of one width, ascending, with the indexes of the codes that contain their centres. */
+interface KernelGroup {
+  readonly width: number;
+  readonly kernels: readonly Kernel[];
+  readonly codes: readonly number[];
+}
+
 /** Kernels within a range of codes, plus a probability that is even over the range. */
 export class KernelMixture {
   readonly #kernels: readonly Kernel[];
+  #groups: readonly KernelGroup[] | undefined;
   readonly #first: number;
   readonly #end: number;
   readonly #even: number;
@@ -135,11 +143,9 @@ export class KernelMixture {
     const end = Math.max(first, Math.min(to, this.#end));
     const blocks = [blockOf(first), blockOf(end - 1) + 1] as const;
     BLOCKS.fill(0, ...blocks);
-    for (const [width, kernels] of first < end ? this.#byWidth() : []) {
-      if (width >= WIDE) addKernels(BLOCKS, WIDE_GRID, { width, kernels, range: blocks });
-      else {
-        addKernels(out, CODE_GRID, { width, kernels, factor: factor / this.#within, range: [first, end] });
-      }
+    for (const group of first < end ? this.#byWidth() : []) {
+      if (group.width >= WIDE) addKernels(BLOCKS, WIDE_GRID, { ...group, range: blocks });
+      else addKernels(out, CODE_GRID, { ...group, factor: factor / this.#within, range: [first, end] });
     }
     const even = everywhere + factor * this.#even / (this.#end - this.#first);
     for (let i = from; i < first; i++) out[i] += everywhere;
@@ -174,8 +180,8 @@ export class KernelMixture {
   addToFirstBytes(out: Float64Array, factor: number, everywhere = 0): void {
     const inside = partitionPoint(out.length, (place) => FIRST_INDEXES[place] >= this.#first);
     const end = partitionPoint(out.length, (place) => FIRST_INDEXES[place + 1] > this.#end);
-    for (const [width, kernels] of this.#byWidth()) {
-      addKernels(out, BYTE_GRID, { width, kernels, factor: factor / this.#within, range: [inside, end] });
+    for (const group of this.#byWidth()) {
+      addKernels(out, BYTE_GRID, { ...group, factor: factor / this.#within, range: [inside, end] });
     }
     const even = factor * this.#even / (this.#end - this.#first);
     for (let place = 0; place < out.length; place++) {
@@ -186,10 +192,14 @@ export class KernelMixture {
     }
   }
 
-  #byWidth(): Map<number, Kernel[]> {
+  #byWidth(): readonly KernelGroup[] {
+    if (this.#groups) return this.#groups;
     const byWidth = new Map<number, Kernel[]>();
     for (const kernel of this.#kernels) getOrMake(byWidth, kernel.width, () => []).push(kernel);
-    return byWidth;
+    return this.#groups = Array.from(byWidth, ([width, kernels]) => {
+      kernels.sort((a, b) => a.log - b.log);
+      return { width, kernels, codes: kernels.map(({ log }) => indexOfLog(log)) };
+    });
   }
 
   /** The kernels' mass in one code. A difference of cumulative masses would lose the digits of small ones. */
@@ -261,16 +271,32 @@ function tail(distance: number, width: number): number {
   return 0.5 * Math.exp(-distance / width);
 }
 
+/** The index of the code whose bucket contains a logarithm of ms. */
+function indexOfLog(log: number): number {
+  const index = indexOfCode(encodeRttCode(Math.exp(log)));
+  if (EDGES[index] > log) return index - 1;
+  return EDGES[index + 1] <= log ? index + 1 : index;
+}
+
 /** Cell edges, ln ms, and for each kernel width the factor by which a tail falls across each cell. */
 interface Grid {
   readonly edges: Float64Array;
   readonly falls: Map<number, Float64Array>;
+  /** The cell of a code. */
+  readonly cellOf: (index: number) => number;
 }
 
-const CODE_GRID: Grid = { edges: EDGES, falls: new Map() };
-const WIDE_GRID: Grid = { edges: KNOT_EDGES, falls: new Map() };
+/** For each code the place of its first byte in {@link FIRST_INDEXES}. */
+const PLACES = new Uint8Array(NUM_CODES);
+FIRST_INDEXES.slice(0, -1).forEach((first, place) => PLACES.fill(place, first, FIRST_INDEXES[place + 1]));
 
-const BYTE_GRID: Grid = { edges: Float64Array.from(FIRST_INDEXES, (code) => EDGES[code]), falls: new Map() };
+const CODE_GRID: Grid = { edges: EDGES, falls: new Map(), cellOf: (index) => index };
+const WIDE_GRID: Grid = { edges: KNOT_EDGES, falls: new Map(), cellOf: blockOf };
+const BYTE_GRID: Grid = {
+  edges: Float64Array.from(FIRST_INDEXES, (code) => EDGES[code]),
+  falls: new Map(),
+  cellOf: (index) => PLACES[index],
+};
 
 /** The mass of each block; every mixture overwrites it. */
 const BLOCKS = new Float64Array(KNOTS.length - 1);
@@ -282,12 +308,10 @@ const BLOCKS = new Float64Array(KNOTS.length - 1);
  */
 function addKernels(
   out: Float64Array,
-  { edges, falls }: Grid,
-  { width, kernels, factor = 1, range: [first, end] = [0, out.length] }: {
-    width: number;
-    kernels: Kernel[];
-    factor?: number;
-    range?: readonly [number, number];
+  { edges, falls, cellOf }: Grid,
+  { width, kernels, codes, factor = 1, range: [first, end] }: KernelGroup & {
+    readonly factor?: number;
+    readonly range: readonly [number, number];
   },
 ): void {
   // There are few widths: see `kernelWidth`.
@@ -297,11 +321,7 @@ function addKernels(
     () =>
       Float64Array.from({ length: edges.length - 1 }, (_, i) => Math.exp((edges[i] - edges[i + 1]) / width)),
   );
-  kernels.sort((a, b) => a.log - b.log);
-  const cells = kernels.map(({ log }) => {
-    const next = lowerBound(edges, log);
-    return edges[next] === log ? next : next - 1;
-  });
+  const cells = codes.map(cellOf);
   const least = NEGLIGIBLE * factor * kernels.reduce((sum, { mass }) => sum + mass, 0);
   let carried = 0;
   for (let i = cells[0], k = 0; i < end;) {
