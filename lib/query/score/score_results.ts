@@ -10,7 +10,6 @@ import {
   FIRST_BYTES,
   firstByteProbabilities,
   likelyFirstBytes,
-  rangeMass,
   resultLogProbability,
   type RttLogProbabilities,
 } from "../rtt/rtt_bytes.ts";
@@ -23,7 +22,6 @@ import type { ModelCheckpoint, PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { rowOf } from "../decoder_rows.ts";
 import { RandomStream } from "../../base/random.ts";
-import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
 import {
   BYTE_BASE,
   FAILED,
@@ -33,7 +31,7 @@ import {
   VOCAB_SIZE,
 } from "../../data/tokens/vocab_v2.ts";
 import { pValueOfNoReply, pValueOfReply } from "./surprise.ts";
-import { bytesOfTail, leastWindowOf, type TailBytes } from "./tail_bytes.ts";
+import { bytesOfTail, type TailBytes } from "./tail_bytes.ts";
 
 /** Maximum probability spread evenly over the codes of first bytes; small against a p-value of 0.001. */
 const MAX_SPREAD_MASS = 1e-4;
@@ -62,15 +60,13 @@ class AskedReply {
     const likely = likelyFirstBytes(read.first, { maxSpreadMass: ofModel, code: null });
     const own = FIRST_BYTES.indexOf(rttCode >> 8);
     const index = indexOfCode(rttCode);
-    const { codes: [low, high], share } = leastWindowOf(index);
-    const least = likely.includes(own)
-      ? share * rangeMass([CANONICAL_RTT_CODES[low], CANONICAL_RTT_CODES[high]], {
-        first: read.first,
-        ofLow: read.second,
-        ofHigh: read.second,
-      }, pool).within
-      : 0;
-    this.#tail = bytesOfTail(firstByteProbabilities(read.first, pool), least);
+    const ofOwn = {
+      first: read.first,
+      seconds: read.second,
+      expanded: likely.filter((place) => place === own),
+    };
+    fillPart(ofOwn, arrays, { pool, places: [own, own], below: 0 });
+    this.#tail = bytesOfTail(firstByteProbabilities(read.first, pool), index, arrays);
     this.#expanded = likely.filter((place) => this.#tail.isNeeded[place]);
     this.#seconds = new Float32Array(this.#expanded.length * VOCAB_SIZE);
     if (this.#expanded.includes(own)) this.addSecondBytes(own, read.second);

@@ -103,22 +103,23 @@ function rttTail(index: number, expected: TailDistribution, share: number): numb
   return less + share * same;
 }
 
-/** Width of the narrowest interval with {@link SHARE_OF_LEVEL} of the replies, ln. */
-function levelWidth(
-  { probabilities, cumulative }: TailDistribution,
+/** Width of the narrowest interval of some codes with a share of the replies, ln; or Infinity. */
+export function levelWidth(
+  { probabilities, cumulative }: Pick<TailDistribution, "probabilities" | "cumulative">,
   first: number,
   end: number,
+  share: number = SHARE_OF_LEVEL,
 ): number {
   const most = cumulative[end - 1];
   const below = cumulative[first] - probabilities[first];
   let least = Infinity;
   let low = first;
-  const start = partitionPoint(end - first, (i) => cumulative[first + i] >= below + SHARE_OF_LEVEL);
+  const start = partitionPoint(end - first, (i) => cumulative[first + i] >= below + share);
   for (let high = first + start; high < end; high++) {
-    while (cumulative[high] - cumulative[low] >= SHARE_OF_LEVEL) low++;
+    while (cumulative[high] - cumulative[low] >= share) low++;
     least = Math.min(least, CODE_EDGES[high + 1] - CODE_EDGES[low]);
     // No narrower interval follows if too little is left above `low`.
-    if (most - cumulative[low] < SHARE_OF_LEVEL) break;
+    if (most - cumulative[low] < share) break;
   }
   return least;
 }

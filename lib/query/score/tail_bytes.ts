@@ -8,32 +8,13 @@
  */
 import { lowerBound } from "../../base/collections.ts";
 import { FIRST_INDEXES, kernelWidth } from "../../model/pool/kernel_mixture.ts";
-import { CODE_EDGES, LEAST_WIDTH, SHARE_OF_LEVEL } from "./surprise.ts";
+import { CODE_EDGES, LEAST_WIDTH, levelWidth, SHARE_OF_LEVEL, type TailDistribution } from "./surprise.ts";
 
 /** Edges of the first bytes, ln ms, (first bytes + 1). */
 const EDGES = Float64Array.from(FIRST_INDEXES, (index) => CODE_EDGES[index]);
 const NUM_BYTES = EDGES.length - 1;
 /** Maximum error of a sum of probabilities of first bytes. */
 const ROUNDING = 1e-9;
-
-/** Codes of one first byte with a total probability that bounds a density. */
-export interface LeastWindow {
-  /** Indexes of the first code and of the last one. */
-  readonly codes: readonly [first: number, last: number];
-  /** The share of these codes that is certainly in the window. */
-  readonly share: number;
-}
-
-/** The codes that are in the window of a code, however narrow the window is. */
-export function leastWindowOf(index: number): LeastWindow {
-  const middle = (CODE_EDGES[index] + CODE_EDGES[index + 1]) / 2;
-  const place = placeAt(middle);
-  const first = Math.max(FIRST_INDEXES[place], lowerBound(CODE_EDGES, middle - LEAST_WIDTH));
-  const end = Math.min(FIRST_INDEXES[place + 1], lowerBound(CODE_EDGES, middle + LEAST_WIDTH) - 1);
-  if (first < end) return { codes: [first, end - 1], share: 1 };
-  const width = CODE_EDGES[index + 1] - CODE_EDGES[index];
-  return { codes: [index, index], share: Math.min(1, 2 * LEAST_WIDTH / width) };
-}
 
 export interface TailBytes {
   /** Whether the p-value may depend on the second bytes of each first byte. */
@@ -50,13 +31,18 @@ export interface TailBytes {
  * Finds the first bytes that the p-value of a code may depend on.
  *
  * @param masses P(first byte | reply), (first bytes).
- * @param leastDensity A lower bound of the code's density.
+ * @param ofOwn The probabilities of the codes of the code's own first byte, and their cumulative sums.
  */
-export function bytesOfTail(masses: Float64Array, leastDensity: number): TailBytes {
+export function bytesOfTail(
+  masses: Float64Array,
+  index: number,
+  ofOwn: Pick<TailDistribution, "probabilities" | "cumulative">,
+): TailBytes {
+  const own = placeAt((CODE_EDGES[index] + CODE_EDGES[index + 1]) / 2);
   const below = new Float64Array(NUM_BYTES + 1);
   masses.forEach((mass, place) => below[place + 1] = below[place] + mass);
-  // The narrowest interval is at most as wide as that of whole first bytes.
-  let width = Infinity;
+  // The narrowest interval is at most as wide as that within the own first byte, or that of whole ones.
+  let width = levelWidth(ofOwn, FIRST_INDEXES[own], FIRST_INDEXES[own + 1], SHARE_OF_LEVEL + ROUNDING);
   for (let first = 0, last = 0; last < NUM_BYTES; last++) {
     while (below[last + 1] - below[first] >= SHARE_OF_LEVEL + ROUNDING) {
       width = Math.min(width, EDGES[last + 1] - EDGES[first++]);
@@ -65,7 +51,7 @@ export function bytesOfTail(masses: Float64Array, leastDensity: number): TailByt
   // Second bytes change the densities at most this far away. A window there reaches as far again, and so does
   // the narrowest interval.
   const distance = kernelWidth(Math.max(LEAST_WIDTH, width));
-  const least = Math.min(leastDensity, SHARE_OF_LEVEL) - ROUNDING;
+  const least = Math.min(leastDensity(ofOwn.probabilities, index, own), SHARE_OF_LEVEL) - ROUNDING;
   const isNeeded = Array.from(masses, (_, place) => {
     const first = placeAt(EDGES[place] - 2 * distance);
     const last = placeAt(EDGES[place + 1] + 2 * distance);
@@ -77,6 +63,15 @@ export function bytesOfTail(masses: Float64Array, leastDensity: number): TailByt
     placeAt(EDGES[compared[1] + 1] + distance),
   ] as const;
   return { isNeeded, compared, reached, below };
+}
+
+/** A lower bound of a code's density: P(a code of the same first byte in the narrowest window). */
+function leastDensity(probabilities: Float64Array, index: number, own: number): number {
+  const middle = (CODE_EDGES[index] + CODE_EDGES[index + 1]) / 2;
+  const first = Math.max(FIRST_INDEXES[own], lowerBound(CODE_EDGES, middle - LEAST_WIDTH));
+  const end = Math.min(FIRST_INDEXES[own + 1], lowerBound(CODE_EDGES, middle + LEAST_WIDTH) - 1);
+  if (first < end) return probabilities.subarray(first, end).reduce((sum, p) => sum + p, 0);
+  return probabilities[index] * Math.min(1, 2 * LEAST_WIDTH / (CODE_EDGES[index + 1] - CODE_EDGES[index]));
 }
 
 /** The first byte that contains a logarithm of ms, or the nearest. */
