@@ -26,6 +26,7 @@ import {
   type JsonObject,
   NoMeasurementsError,
   objectOf,
+  type PingRow,
   pingRow,
   type ReadingOptions,
   readRtt,
@@ -57,25 +58,22 @@ const TIME_KEYS = Object.keys(TIME_UNITS);
 const RTT_KEYS = Object.keys(RTT_UNITS_MS);
 const KEYS = ["src", "dst", "date", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
 
-/** Lower-case names of fields that do not need `--columns`. The first one that a record has is used. */
+/** Names of fields, as {@link wordsOf} writes them, that do not need `--columns`. The first one is used. */
 const USUAL_NAMES: Record<string, readonly string[]> = {
   src: ["src", "src_addr", "source", "from", "src_ip", "source_ip", "source_address"],
   dst: ["dst", "dst_addr", "destination", "to", "target", "dst_ip", "destination_ip", "destination_address"],
-  time: [
-    ...["time_utc", "time", "event_time", "timestamp", "@timestamp", "_time", "datetime", "date_time", "ts"],
-    "date",
-  ],
+  time: ["time_utc", "time", "event_time", "timestamp", "datetime", "date_time", "ts", "date"],
   date: ["date", "day"],
   hour: ["hour", "hr"],
   zone: ["tz", "timezone", "time_zone", "utc_offset"],
   rtt: ["rtt", "rtt_ms", "rtt_avg"],
-  metric: ["_field", "metric"],
+  metric: ["field", "metric"],
   hop: ["hop", "hop_number", "hop_num", "hop_no", "hop_index", "hop_ip", "hop_addr", "hop_address"],
   hopHost: ["hop_ip", "hop_addr", "hop_address", "ip", "addr", "address", "hop"],
 };
-/** Metrics of a ping other than its mean RTT, in long tables such as those of InfluxDB and Telegraf. */
-const OTHER_METRIC =
-  /(?:^|[_. ])(?:loss|lost|packet|error|recv|received|std|mdev|jitter|percent|quantile|(?:counts?|code|ttl|hops?|size|sent|dev(?:iation)?|min(?:imum)?|max(?:imum)?)(?![a-z]))/;
+/** Words in the names of statistics of a ping other than its usual RTT. */
+const OTHER_STATISTIC =
+  /(?:^|[_. ])(?:loss|lost|packet|error|recv|received|std|mdev|jitter|percent|quantile|(?:counts?|code|ttl|hops?|size|sent|dev(?:iation)?|min(?:imum)?|max(?:imum)?|best|worst)(?![a-z]))/;
 
 /** The header is one of the first records; those above it are comments. */
 const MAX_COMMENT_RECORDS = 20;
@@ -91,13 +89,10 @@ const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
 /** The beginning of most column names, but of few times. */
 const HEADER_CELL = /^["\p{L}_]/u;
 const DAY = /^\d{4}-\d\d-\d\d$/;
-/** UTC as written by pytz, PostgreSQL, JavaScript and others, and as an offset. */
-const UTC = /^(?:(?:etc\/)?(?:utc|gmt)|(?:utc|gmt)?[+-]?00?(?::?00|\.0)?)$/i;
 /** A time of day in a separate column, next to the date. */
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
-
-/** A unit at the end of a name in lower case: `latency_s`, `latency (µs)`, `duration seconds`. */
-const UNIT_IN_NAME = new RegExp(`^(?!\\d)(?:.*[^a-zµμ\ufffd])?(${Object.keys(RTT_UNITS).join("|")})[)\\]]?$`);
+/** A unit at the end of a name: `latency_s`, or `duration_seconds`. */
+const UNIT_IN_NAME = new RegExp(`(?:^|[_.])(${Object.keys(RTT_UNITS).join("|")})$`);
 
 /** Names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
 export type Columns = ReadonlyMap<string, string>;
@@ -129,17 +124,15 @@ export function parseColumns(text: string): Columns {
   return columns;
 }
 
-/** Index of each field of a measurement in a record, from 0. */
-interface Layout {
+/** Which field of a record has which role: indexes from 0, or -1. */
+export interface Layout {
   readonly names: readonly string[];
-  /** -1 if the options contain the source. */
   readonly src: number;
   readonly dst: number;
-  /** -1 if records have no time. */
   readonly time: number;
   /** The date for a time of day in `time`; -1 if `time` contains the date. */
   readonly date: number;
-  /** The hour, if `time` is only a date, and the zone, if `time` has none; -1 if absent. */
+  /** The hour, if `time` is only a date, and the zone, if `time` has none. */
   readonly hour: number;
   readonly zone: number;
   readonly timeUnit: TimeUnit;
@@ -148,56 +141,44 @@ interface Layout {
   readonly rttUnitMs: number;
   /** Fields that may tell a loss. */
   readonly signals: readonly Signal[];
-  /** What the value is, in long tables; -1 if absent. */
+  /** What the value is, in long tables. */
   readonly metric: number;
-  /** A hop of a route, and the host that replied there; -1 if rows are pings. */
+  /** A hop of a route, and the host that replied there. */
   readonly hop: number;
   readonly hopHost: number;
-  /** `at` is the index in {@link INTEGER_KEYS}. */
-  readonly integers: readonly { readonly at: number; readonly field: number }[];
+  /** By the keys of {@link INTEGER_KEYS}. */
+  readonly integers: readonly number[];
   /** Fields that may tell rows of one moment apart. */
   readonly others: readonly number[];
   readonly reading: Reading;
+  /** Why records with these names cannot be read. */
+  readonly fault?: Fault | undefined;
 }
-
-/** What is known of the records before: one per text, or per options for JSON, whose files have no end here. */
-class TableState {
-  readonly moments: MomentCheck = new MomentCheck();
-  readonly scale: LossScale = { hasPercent: false, hasFraction: false };
-  /** Layouts of JSON objects by their names. */
-  readonly layouts: Map<string, ReturnType<typeof layoutOf>> = new Map();
-  /** Number of rows so far. Without a time column, it determines the time of the next one. */
-  numRows = 0;
-  /** Whether a record had an RTT, so that one without it is a loss. */
-  hadRtt = false;
-  /** The decimal mark of the RTTs, once a number has shown it. */
-  mark: string | undefined;
-  /** Whether semicolons separate fields, so that a comma is a decimal one. */
-  hasSemicolons = false;
-  /** The series of a long table that tells a destination's losses, and the last moments that were lost. */
-  readonly lossMetrics: Map<string | undefined, string> = new Map();
-  readonly lost: Set<string> = new Set();
-  /** The newest run of traceroute or mtr between two ends. */
-  readonly routes: Map<string, Route> = new Map();
-}
-
-/** How many runs of traceroute or mtr, each between other ends, may be incomplete. */
-const MAX_ROUTES = 1 << 10;
-/** How many lost moments of a long table are kept, so that two of its series do not tell one loss twice. */
-const MAX_LOST_MOMENTS = 1 << 14;
 
 /** Names that are longer have no meaning here. It bounds the work for each. */
 const MAX_NAME_CHARACTERS = 1 << 8;
 
+/** A name in lower case with `_` between its words: `rtt_us` for `RTT (µs)`, `latency_us` for `latencyUs`. */
+function wordsOf(name: string): string {
+  if (name.length > MAX_NAME_CHARACTERS) return "";
+  return name.replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase().replace(/[µμ\ufffd](?=s)/g, "u")
+    .replace(/[^a-z0-9%.]+/g, "_").replace(/^_|_$/g, "");
+}
+
+/** Whether a series of this name is another statistic than the usual RTT, such as a loss or the maximum. */
+export function isOtherStatistic(name: string): boolean {
+  return OTHER_STATISTIC.test(wordsOf(name));
+}
+
 /** Whether fields of this name are read without `--columns`. */
 export function isUsualName(name: string): boolean {
-  const usual = usualName(name);
-  return KEYS.includes(usual) || Object.values(USUAL_NAMES).some((names) => names.includes(usual)) ||
-    signalOf(usual, 0) !== undefined;
+  const words = wordsOf(name);
+  return KEYS.includes(words) || Object.values(USUAL_NAMES).some((names) => names.includes(words)) ||
+    signalOf(words, 0) !== undefined;
 }
 
 /**
- * The layout of records, or what is wrong with their names.
+ * The layout of records with these names.
  *
  * @param how `hasHeader`: whether the names are those of a header. `mayLackRtt`: whether records without an
  *   RTT are losses.
@@ -206,26 +187,24 @@ export function layoutOf(
   names: readonly string[],
   options: ReadingOptions,
   { hasHeader = true, mayLackRtt = false } = {},
-): Layout | { fault: Fault } {
+): Layout {
   const { columns = new Map<string, string>() } = options;
-  const lower = names.map(usualName);
+  const words = names.map(wordsOf);
   const areNumbers = isByNumber(options);
   let fault: Fault | undefined;
   const find = (key: string): number => {
     let asked = columns.get(key);
-    if (asked === undefined && !hasHeader) return -1;
     if (asked === undefined) {
+      if (!hasHeader) return -1;
       const usual = USUAL_NAMES[key] ?? [key];
-      const field = usual.map((name) => lower.indexOf(name)).find((field) => field >= 0) ?? -1;
+      const field = usual.map((name) => words.indexOf(name)).find((field) => field >= 0) ?? -1;
       if (names.indexOf(names[field], field + 1) < 0) return field;
       asked = names[field];
     }
-    const isNamed = names.includes(asked);
-    const fields = areNumbers
-      ? []
-      : names.flatMap((name, field) =>
-        (isNamed ? name === asked : name.toLowerCase() === asked.toLowerCase()) ? [field] : []
-      );
+    const same = names.includes(asked)
+      ? (name: string) => name === asked
+      : (name: string) => name.toLowerCase() === asked.toLowerCase();
+    const fields = areNumbers ? [] : [...names.keys()].filter((field) => same(names[field]));
     if (fields.length === 1) return fields[0];
     // A number selects a column, from 1, unless another key has a name and a column is called so.
     const number = fields.length === 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
@@ -233,7 +212,7 @@ export function layoutOf(
     if (mayLackRtt && RTT_KEYS.includes(key) && fields.length === 0) return -1;
     fault ??= {
       expected: `exactly one called ${shortened(asked)} for ${key}`,
-      advice: "correct --columns (a number chooses a column, from 1) or the header",
+      advice: "correct --columns (a number chooses a column, from 1, a.b field b of field a) or the header",
     };
     return -1;
   };
@@ -242,347 +221,317 @@ export function layoutOf(
     const found = (given.length > 0 ? given : keys).map((key) => ({ key, field: find(key) }));
     return found.find(({ field }) => field >= 0) ?? { key: keys[0], field: -1 };
   };
-  const [src, dst] = [find("src"), find("dst")];
-  const time = findOne(TIME_KEYS);
-  const date = find("date");
-  const rtt = findOne(RTT_KEYS);
-  const wide = rtt.field >= 0 || time.field < 0 || RTT_KEYS.some((key) => columns.has(key))
-    ? []
-    : names.flatMap((name, field) => isHost(name, options) ? [{ field, dst: name }] : []);
-  const rtts = rtt.field >= 0 ? [{ field: rtt.field }] : wide;
-  const integers = INTEGER_KEYS.map((key, at) => ({ at, field: find(key) })).filter(({ field }) =>
-    field >= 0
-  );
-  const missing = [
-    ...(src < 0 && !options.src ? ["src"] : []),
-    ...(dst < 0 && !options.dst && wide.length === 0 ? ["dst"] : []),
-    ...(rtts.length === 0 && !mayLackRtt ? ["rtt"] : []),
-  ];
-  if (!fault && missing.length > 0 && names.some((name) => decimal(name) >= 0)) {
-    fault = {
-      found: "which look like values",
-      expected: "column names",
-      advice: "if there is no header, refer to columns by number, such as --columns src=1,dst=2,time=3,rtt=4",
-    };
-  } else if (!fault && missing.length > 0) {
-    const example = missing.map((key) => `${key}=${key.toUpperCase()}`).join(",");
-    const constant = missing.find((key) => key !== "rtt");
-    fault = {
-      expected: missing.join(", "),
-      advice: `name them, such as --columns ${example}` +
-        (constant ? `, or set one for all rows with --${constant} ADDRESS` : ""),
-    };
-  }
-  if (fault !== undefined) return { fault };
-  const timeUnit = TIME_UNITS[time.key];
-  const rttUnitMs = rtt.key === "rtt" ? unitMsIn(names[rtt.field] ?? "") : RTT_UNITS_MS[rtt.key];
-  const [hour, zone, metric, hop, hopHost] = ["hour", "zone", "metric", "hop", "hopHost"].map(find);
-  const used = new Set([src, dst, time.field, date, rtt.field, hour, zone, metric, hop]);
-  for (const { field } of [...rtts, ...integers]) used.add(field);
+  const [src, dst, date, hour, zone, metric, hop, hopHost] = [
+    ...["src", "dst", "date", "hour", "zone", "metric", "hop", "hopHost"],
+  ].map(find);
+  const integers = INTEGER_KEYS.map(find);
+  const [time, rtt] = [TIME_KEYS, RTT_KEYS].map(findOne);
+  const isWide = rtt.field < 0 && time.field >= 0 && !RTT_KEYS.some((key) => columns.has(key));
+  const hosts = isWide
+    ? names.flatMap((name, field) => isHost(name, options) ? [{ field, dst: name }] : [])
+    : [];
+  const rtts = hosts.length > 0 ? hosts : [{ field: rtt.field }];
+  const used = new Set([src, dst, time.field, date, hour, zone, metric, hop, ...integers]);
+  for (const { field } of rtts) used.add(field);
   const signals = hasHeader
-    ? names.flatMap((name, field) => used.has(field) ? [] : signalOf(wordsOf(name), field) ?? [])
+    ? names.flatMap((_, field) => used.has(field) ? [] : signalOf(words[field], field) ?? [])
     : [];
   const isOther = (field: number) => !used.has(field) || field === metric;
   const states = signals.filter(({ kind }) => kind === "state" || kind === "word").map(({ field }) => field);
   for (const { field } of signals) used.add(field);
-  const others = [...names.keys()].filter(isOther).concat(states);
-  const nameOf = (field: number) => hasHeader && names[field] || `column ${field + 1}`;
-  const zoneText = zone >= 0
-    ? names[zone]
-    : options.zone
-    ? `${options.zone} (--zone)`
-    : "UTC unless stated; --zone";
-  const unit = ["ns", "us", "ms", "s"].find((name) => RTT_UNITS[name] === rttUnitMs);
-  const times = [...new Set([date, hour, time.field])].filter((field) => field >= 0).map(nameOf).join(
-    " and ",
-  );
+  const layout = {
+    ...{ names: hasHeader ? names : names.map((_, field) => `column ${field + 1}`), src, dst },
+    ...{ time: time.field, date: date === time.field ? -1 : date, hour, zone, metric, hop, hopHost },
+    timeUnit: TIME_UNITS[time.key],
+    rtts,
+    rttUnitMs: rtt.key === "rtt" && hasHeader ? unitMsIn(names[rtt.field] ?? "") : RTT_UNITS_MS[rtt.key],
+    signals,
+    integers,
+    others: [...names.keys()].filter(isOther).concat(states),
+  };
+  const missing = [
+    ...(src < 0 && !options.src ? ["src"] : []),
+    ...(dst < 0 && !options.dst && hosts.length === 0 ? ["dst"] : []),
+    ...(rtts[0].field < 0 && !mayLackRtt ? ["rtt"] : []),
+  ];
+  fault ??= missing.length === 0 ? undefined : missingFault(missing, names);
+  return { ...layout, fault, reading: readingOf(layout, used, options) };
+}
+
+function missingFault(missing: readonly string[], names: readonly string[]): Fault {
+  if (names.some((name) => decimal(name) >= 0)) {
+    return {
+      found: "which look like values",
+      expected: "column names",
+      advice: "if there is no header, refer to columns by number, such as --columns src=1,dst=2,time=3,rtt=4",
+    };
+  }
+  const example = missing.map((key) => `${key}=${key.toUpperCase()}`).join(",");
+  const constant = missing.find((key) => key !== "rtt");
+  return {
+    expected: missing.join(", "),
+    advice: `name them, such as --columns ${example}` +
+      (constant ? `, or set one for all rows with --${constant} ADDRESS` : ""),
+  };
+}
+
+/** @param used The fields that have a role. */
+function readingOf(
+  layout: Omit<Layout, "reading">,
+  used: ReadonlySet<number>,
+  options: ReadingOptions,
+): Reading {
+  const { names, src, dst, time, date, hour, zone, rtts, rttUnitMs, signals } = layout;
+  const nameOf = (field: number) => names[field] || `column ${field + 1}`;
   const endOf = (field: number, end: "src" | "dst") =>
     field < 0 ? constantWords(end, options[end]) ?? "none" : nameOf(field);
-  const reading: Reading = {
+  const given = options.zone ? `${options.zone} (--zone)` : "UTC unless stated; --zone";
+  const times = [date, hour, time].filter((field) => field >= 0).map(nameOf).join(" and ");
+  const unit = ["ns", "us", "ms", "s"].find((name) => RTT_UNITS[name] === rttUnitMs);
+  const paths = [...options.columns?.values() ?? []];
+  const isPath = (name: string) => paths.some((path) => path.startsWith(`${name}.`));
+  return {
     format: table.name,
-    time: time.field >= 0
-      ? `${times} (numbers: Unix ${timeUnit}; other times: ${zoneText})`
+    time: time >= 0
+      ? `${times} (numbers: Unix ${layout.timeUnit}; other times: ${zone < 0 ? given : names[zone]})`
       : options.startS === undefined
       ? "none"
       : "--start and --interval",
     source: endOf(src, "src"),
-    destination: wide.length > 0 ? `the names of ${wide.length} columns` : endOf(dst, "dst"),
-    rtt: rtts.map(({ field }) => `${nameOf(field)} (${unit}, unless stated)`).join(", ") || "absent",
+    destination: rtts[0].dst === undefined ? endOf(dst, "dst") : `the names of ${rtts.length} columns`,
+    rtt: rtts[0].field < 0
+      ? "absent"
+      : rtts.map(({ field }) => `${nameOf(field)} (${unit}, unless stated)`).join(", "),
     noReply: [
       "no number or a word such as timeout",
       ...(options.noReply ?? []).map((word) => `${word} (--no-reply)`),
       ...signals.filter(({ says }) => says !== undefined).map(({ field, says }) => `${names[field]} ${says}`),
     ].join(", or "),
-    notUsed: names.flatMap((name, field) =>
-      used.has(field) || names.some((path, other) => used.has(other) && path.startsWith(`${name}.`))
-        ? []
-        : [nameOf(field)]
-    ),
-  };
-  return {
-    names: hasHeader ? names : names.map((_, field) => nameOf(field)),
-    src,
-    dst,
-    time: time.field,
-    date: date === time.field ? -1 : date,
-    hour,
-    zone,
-    timeUnit,
-    rtts,
-    rttUnitMs,
-    signals,
-    metric,
-    hop,
-    hopHost,
-    integers,
-    others,
-    reading,
+    notUsed: [...names.keys()].filter((field) => !used.has(field) && !isPath(names[field])).map(nameOf),
   };
 }
 
 /** Lists the column names that a fault is about. */
-export function columnsFault(names: readonly string[], fault: Fault = {}): Fault {
-  return faultBeside(`found the columns ${shortened(names.join(", "), 200)}`, fault);
+export function columnsFault(names: readonly string[], fault: Fault = {}, kind = "the columns "): Fault & {
+  found: string;
+} {
+  const found = `found ${kind}${shortened(names.join(", "), 200)}`;
+  return { ...fault, found: fault.found === undefined ? found : `${found}, ${fault.found}` };
 }
 
-function faultBeside(text: string, fault: Fault): Fault & { found: string } {
-  return { ...fault, found: fault.found === undefined ? text : `${text}, ${fault.found}` };
-}
-
-/** The unit in the name of an RTT column, also as in `latencyUs`; ms if there is none. */
+/** The unit at the end of the name of an RTT column; ms if there is none. */
 function unitMsIn(name: string): number {
   return RTT_UNITS[UNIT_IN_NAME.exec(wordsOf(name))?.[1] ?? "ms"];
 }
 
-/** `latency us` for `latencyUs`. */
-function wordsOf(name: string): string {
-  return name.slice(0, MAX_NAME_CHARACTERS).replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
-}
-
 /** Texts for an unknown number. */
 const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
+/** The last decimal mark of a number. */
+const MARK = /\d([.,])\d[^.,]*$/;
+/** How many runs of traceroute or mtr, each between other ends, may be incomplete. */
+const MAX_ROUTES = 1 << 10;
+/** How many lost moments of a long table are kept, so that two of its series do not tell one loss twice. */
+const MAX_LOST_MOMENTS = 1 << 14;
+const LOST = [FAILED_RTT_MS];
 
-/** @param fields Texts, or values of JSON. */
-function takeFindings(
-  fields: readonly unknown[],
-  layout: Layout,
-  options: ReadingOptions,
-  state: TableState,
-  take: (finding: Finding) => void,
-): void {
-  const { names, timeUnit, metric } = layout;
-  const row = state.numRows++;
-  const timeUs = layout.time < 0
-    ? intervalTimeUs(options, row)
-    : readTime(timeOf(fields, layout), timeUnit, names[layout.time], zoneOf(fields, layout, options));
-  if (typeof timeUs !== "number") {
-    return take({ ...timeUs, advice: adviceOnUnit(timeUs.unit) ?? timeUs.advice });
-  }
-  const src = textOf(fields[layout.src]);
-  let isLost = false;
-  if (layout.signals.length > 0) {
-    const hasRtt = layout.rtts.some(({ field }) => isNumber(fields[field]));
-    const told = lossIn(layout.signals, fields, names, hasRtt, state.scale);
-    if (typeof told === "object") return take(told);
-    isLost = told;
-  }
-  if (metric >= 0) {
-    // VictoriaMetrics writes labels.
-    const name = textOf(objectOf(fields[metric]).__name__ ?? fields[metric]) ?? "";
-    if (name !== "" && OTHER_METRIC.test(wordsOf(name))) {
-      const lost = lossOfMetric(name, fields, layout, options, state, { src, timeUs });
-      return take(lost ?? { skipped: `metric ${shortened(name)}` });
-    }
-  }
-  const integers = [NaN, NaN, NaN, NaN];
-  for (const { at, field } of layout.integers) {
-    const value = fields[field];
-    if (value === null || value === undefined) continue;
-    const number = typeof value === "number" ? value : decimal(String(value));
-    if (!Number.isSafeInteger(number) || number < 0) {
-      if (ABSENT.test(String(value))) continue;
-      return take({ reason: "invalidInteger", found: `${INTEGER_KEYS[at]} ${shortened(String(value))}` });
-    }
-    integers[at] = number;
-  }
-  const [msmId, prbId, sizeBytes, numLost] = integers;
-  const rtts = layout.rtts.length > 0 ? layout.rtts : NO_RTTS;
-  for (const { field, dst = textOf(fields[layout.dst]) } of rtts) {
-    // In tables of traceroute and mtr, the RTT of a router is not that of the destination.
-    if (layout.hop >= 0) {
-      const isDestination = isSameHost(textOf(fields[layout.hopHost]), dst ?? options.dst?.[0], options);
-      addHop(state, { src, dst, timeUs, isDestination }, options, take);
-      if (!isDestination) {
-        take({ skipped: "hop of a route" });
-        continue;
-      }
-    }
-    const rttsMs = isLost || field < 0 ? LOST : rttsOf(fields[field], layout, options, state, names[field]);
-    if ("reason" in rttsMs) {
-      take(rttsMs);
-      continue;
-    }
-    // Several replies of one record show its losses.
-    const lost = rttsMs.length > 1 && Number.isNaN(numLost) ? undefined : numLost;
-    const found = pingRow({ src, dst, timeUs, rttsMs, msmId, prbId, sizeBytes, numLost: lost }, options);
-    if ("reason" in found) {
-      take(found);
-      continue;
-    }
-    const isReply = found.rttsMs[0] !== FAILED_RTT_MS;
-    if (metric >= 0 && !isReply && isRepeatedLoss(state, `${src} ${dst} ${timeUs}`)) {
-      take({ skipped: "another series of a lost moment" });
-      continue;
-    }
-    if (options.rtt !== "each") {
-      const fault = state.moments.add(found, fields, names, layout.others);
-      if (fault) {
-        take(fault);
-        continue;
-      }
-    }
-    take(found);
-  }
-}
+type TakeRow = (finding: Finding) => void;
 
-/** A run of traceroute or mtr. */
-interface Route {
+interface Ends {
   readonly src: string | undefined;
   readonly dst: string | undefined;
   readonly timeUs: number;
+}
+
+/** A run of traceroute or mtr. */
+interface Route extends Ends {
   /** Whether its destination has a row. */
   isDestination: boolean;
 }
 
-/** Adds a hop. The first one of another run between the same ends shows that the run before is complete. */
-function addHop(
-  { routes }: TableState,
-  hop: Route,
-  options: ReadingOptions,
-  take: (finding: Finding) => void,
-) {
-  const key = `${hop.src} ${hop.dst}`;
-  const route = routes.get(key);
-  if (route && Object.is(route.timeUs, hop.timeUs)) {
-    route.isDestination ||= hop.isDestination;
-    return;
-  }
-  if (route) endRoute(route, options, take);
-  else if (routes.size === MAX_ROUTES) {
-    const [[oldest, ended]] = routes;
-    endRoute(ended, options, take);
-    routes.delete(oldest);
-  }
-  routes.set(key, hop);
-}
+/** Reads records as rows: those of a text, or of all JSON with the same options, whose files have no end here. */
+export class TableRows {
+  /** The decimal mark of the RTTs, once a number has shown it. */
+  mark: string | undefined;
+  /** Whether a record had an RTT, so that one without it is a loss. */
+  hadRtt = false;
+  /** Layouts of JSON objects by their names. */
+  readonly layouts: Map<string, Layout> = new Map();
+  readonly #moments = new MomentCheck();
+  readonly #scale: LossScale = { hasPercent: false, hasFraction: false };
+  /** Without a time column, the number of rows determines the time of the next one. */
+  #numRows = 0;
+  readonly #lostMoments = new Set<string>();
+  /** The newest run between two ends. */
+  readonly #routes = new Map<string, Route>();
 
-/** A run without a row of its destination is a loss. A destination by name may have replied from another address. */
-function endRoute(
-  { isDestination, ...ends }: Route,
-  options: ReadingOptions,
-  take: (finding: Finding) => void,
-): void {
-  if (isDestination) return;
-  const isAddress = isHost(ends.dst ?? options.dst?.[0] ?? "", { ...options, addresses: undefined });
-  const found = `a route without a hop at ${shortened(ends.dst ?? "its end")}`;
-  take(isAddress ? pingRow({ ...ends, rttsMs: LOST }, options) : { reason: "incompleteResult", found });
-}
+  /** @param hasSemicolons Whether semicolons separate fields, so that a comma is a decimal one. */
+  constructor(readonly options: ReadingOptions, readonly hasSemicolons = false) {}
 
-const LOST = [FAILED_RTT_MS];
-/** A record without an RTT field. */
-const NO_RTTS: readonly { readonly field: number; readonly dst?: string }[] = [{ field: -1 }];
+  /** @param fields Texts, or values of JSON. */
+  read(fields: readonly unknown[], layout: Layout, take: TakeRow): void {
+    const { options } = this;
+    const row = this.#numRows++;
+    const timeUs = layout.time < 0 ? intervalTimeUs(options, row) : timeIn(fields, layout, options);
+    if (typeof timeUs !== "number") return take(timeUs);
+    const isLost = this.lossIn(fields, layout);
+    if (typeof isLost === "object") return take(isLost);
+    const integers = integersIn(fields, layout);
+    if ("reason" in integers) return take(integers);
+    const [msmId, prbId, sizeBytes, numLost] = integers;
+    const src = textOf(fields[layout.src]);
+    for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
+      const ends = { src, dst, timeUs };
+      if (layout.hop >= 0 && !this.#isDestination(ends, textOf(fields[layout.hopHost]), take)) {
+        take({ skipped: "hop of a route" });
+        continue;
+      }
+      const rttsMs = isLost ? LOST : this.#rttsOf(fields[field], layout.rttUnitMs, layout.names[field]);
+      if ("reason" in rttsMs) take(rttsMs);
+      else {
+        // Several replies of one record show its losses.
+        const lost = rttsMs.length > 1 && Number.isNaN(numLost) ? undefined : numLost;
+        const row = pingRow({ ...ends, rttsMs, msmId, prbId, sizeBytes, numLost: lost }, options);
+        take("reason" in row ? row : this.#checked(row, fields, layout));
+      }
+    }
+  }
+
+  /** The row, or why it is not one beside those before. */
+  #checked(row: PingRow, fields: readonly unknown[], { metric, names, others }: Layout): Finding {
+    if (metric >= 0 && this.#isRepeatedLoss(row)) return { skipped: "another series of a lost moment" };
+    if (this.options.rtt === "each") return row;
+    return this.#moments.add(row, fields, names, others) ?? row;
+  }
+
+  /** Ends the table. @throws {FormatError} If its moments have several RTTs. */
+  end(path: string, take: TakeRow): void {
+    for (const route of this.#routes.values()) this.#endRoute(route, take);
+    const fault = this.#moments.end();
+    if (fault) throw new FormatError(fault, { path });
+  }
+
+  /** A record has an RTT: those without one are losses from here on. */
+  hasRtt(): true {
+    if (this.hadRtt) return true;
+    this.hadRtt = true;
+    for (const [key, { fault }] of this.layouts) if (fault) this.layouts.delete(key);
+    return true;
+  }
+
+  /** Whether a record tells a loss beside its RTT or, in a long table, by its metric. */
+  lossIn(
+    fields: readonly unknown[],
+    { signals, metric, names, rtts }: Layout,
+  ): ReturnType<typeof lossIn> {
+    if (signals.length > 0) {
+      const hasRtt = rtts.some(({ field }) => isNumber(fields[field]));
+      const told = lossIn(signals, fields, names, hasRtt, this.#scale);
+      if (told !== false) return told;
+    }
+    const name = metric < 0 ? "" : textOf(fields[metric]) ?? "";
+    if (name === "" || !isOtherStatistic(name)) return false;
+    const signal = signalOf(wordsOf(name), rtts[0].field);
+    const isLoss = signal && ["loss", "percent", "received"].includes(signal.kind);
+    const told = isLoss && lossIn([signal], fields, { [signal.field]: name }, false, this.#scale);
+    return told || { skipped: `metric ${shortened(name)}` };
+  }
+
+  /**
+   * Whether a hop is the destination: the RTT of a router is not that of the destination. The first hop of
+   * another run between the same ends shows that the run before is complete.
+   */
+  #isDestination(ends: Ends, hop = "", take: TakeRow): boolean {
+    const { addresses, dst: [constant] = [""] } = this.options;
+    const isDestination = addressIn(hop, addresses) === addressIn(ends.dst ?? constant, addresses);
+    const key = `${ends.src} ${ends.dst}`;
+    const route = this.#routes.get(key);
+    if (route && Object.is(route.timeUs, ends.timeUs)) {
+      route.isDestination ||= isDestination;
+      return isDestination;
+    }
+    if (route) this.#endRoute(route, take);
+    else if (this.#routes.size === MAX_ROUTES) {
+      const [[oldest, ended]] = this.#routes;
+      this.#endRoute(ended, take);
+      this.#routes.delete(oldest);
+    }
+    this.#routes.set(key, { ...ends, isDestination });
+    return isDestination;
+  }
+
+  /** A run without a row of its destination is a loss. A destination by name may have another address. */
+  #endRoute({ isDestination, ...ends }: Route, take: TakeRow): void {
+    const { options } = this;
+    const dst = ends.dst ?? options.dst?.[0] ?? "";
+    if (isDestination) return;
+    if (isHost(dst, { ...options, addresses: undefined })) take(pingRow({ ...ends, rttsMs: LOST }, options));
+    else take({ reason: "incompleteResult", found: `a route without a hop at ${shortened(dst)}` });
+  }
+
+  #isRepeatedLoss({ rttsMs, srcAddr, dstAddr, eventTimeUs }: PingRow): boolean {
+    if (rttsMs[0] !== FAILED_RTT_MS) return false;
+    const moment = `${srcAddr} ${dstAddr} ${eventTimeUs}`;
+    if (this.#lostMoments.has(moment)) return true;
+    const [oldest] = this.#lostMoments;
+    if (this.#lostMoments.size === MAX_LOST_MOMENTS) this.#lostMoments.delete(oldest);
+    this.#lostMoments.add(moment);
+    return false;
+  }
+
+  /** @param value A number or text, or a list of them. */
+  #rttsOf(value: unknown, unitMs: number, name: string): number[] | Rejection {
+    if (typeof value !== "object" || value === null) {
+      const rttMs = this.#rttOf(value, unitMs, name);
+      return typeof rttMs === "number" ? [rttMs] : rttMs;
+    }
+    const rttsMs: number[] = [];
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (typeof each === "object" && each !== null) {
+        const advice = `name a field inside it with --columns, such as ${name}.FIELD`;
+        return { reason: "invalidRtt", found: `${name} contains objects`, expected: "numbers", advice };
+      }
+      const rttMs = this.#rttOf(each, unitMs, name);
+      if (typeof rttMs !== "number") return rttMs;
+      rttsMs.push(rttMs);
+    }
+    return rttsMs.length > 0 ? rttsMs : { reason: "nullValue", found: `${name} is an empty list` };
+  }
+
+  /** A table has one decimal mark: the first number that shows it decides. */
+  #rttOf(value: unknown, unitMs: number, name: string): number | Rejection {
+    let number = value;
+    if (typeof value === "string" && (this.mark !== "." || value.includes(","))) {
+      const isUnclear = UNCLEAR_COMMA.test(value);
+      const [, mark = this.mark] = isUnclear ? [] : MARK.exec(value) ?? [];
+      const isThousands = isUnclear && (this.mark ?? (this.hasSemicolons ? "," : ".")) === ".";
+      this.mark ??= mark;
+      if (mark !== this.mark || (isThousands && unitMs >= 1)) {
+        const found = `${name} ${shortened(value)}: a comma or point may separate decimals or thousands`;
+        return { reason: "invalidRtt", found, expected: "numbers with one decimal mark" };
+      }
+      if (isThousands) number = value.replaceAll(",", "");
+    }
+    return readRtt(number, unitMs, this.options, name);
+  }
+}
 
 function isNumber(value: unknown): boolean {
   return typeof value === "number" ? value > 0 : typeof value === "string" && decimal(value) > 0;
 }
 
-function isRepeatedLoss({ lost }: TableState, moment: string): boolean {
-  if (lost.has(moment)) return true;
-  if (lost.size === MAX_LOST_MOMENTS) {
-    for (const oldest of lost) {
-      lost.delete(oldest);
-      break;
+/** The numbers of {@link INTEGER_KEYS}; NaN for those that are absent. */
+function integersIn(fields: readonly unknown[], { integers }: Layout): number[] | Rejection {
+  const numbers = [NaN, NaN, NaN, NaN];
+  for (let at = 0; at < integers.length; at++) {
+    const value = fields[integers[at]];
+    if (value === null || value === undefined) continue;
+    const number = typeof value === "number" ? value : decimal(String(value));
+    if (Number.isSafeInteger(number) && number >= 0) numbers[at] = number;
+    else if (!ABSENT.test(String(value))) {
+      return { reason: "invalidInteger", found: `${INTEGER_KEYS[at]} ${shortened(String(value))}` };
     }
   }
-  lost.add(moment);
-  return false;
-}
-
-/** The loss that a series beside that of RTTs tells. The first such series of a destination tells all of them. */
-function lossOfMetric(
-  name: string,
-  fields: readonly unknown[],
-  layout: Layout,
-  options: ReadingOptions,
-  state: TableState,
-  { src, timeUs }: { src: string | undefined; timeUs: number },
-): Finding | undefined {
-  const signal = signalOf(wordsOf(name), layout.rtts[0].field);
-  if (!signal || !["loss", "percent", "received"].includes(signal.kind)) return undefined;
-  const told = lossIn([signal], fields, { [signal.field]: name }, false, state.scale);
-  if (typeof told === "object") return told;
-  const dst = textOf(fields[layout.dst]);
-  const { lossMetrics } = state;
-  if (!lossMetrics.has(dst) && lossMetrics.size < MAX_LOST_MOMENTS) lossMetrics.set(dst, name);
-  if (!told || name !== (lossMetrics.get(dst) ?? name) || isRepeatedLoss(state, `${src} ${dst} ${timeUs}`)) {
-    return undefined;
-  }
-  return pingRow({ src, dst, timeUs, rttsMs: LOST, numLost: NaN }, options);
-}
-
-function isDigit(character = ""): boolean {
-  return character >= "0" && character <= "9";
-}
-
-/** @param value A number or text, or a list of them. */
-function rttsOf(
-  value: unknown,
-  { rttUnitMs }: Layout,
-  options: ReadingOptions,
-  state: TableState,
-  name: string,
-): number[] | Rejection {
-  const [path] = typeof value === "object" ? nestedRtts({ [name]: value }, undefined) : [];
-  if (path !== undefined) {
-    const advice = `name the path, such as --columns rtt=${path}`;
-    return { reason: "invalidRtt", found: `${name} contains objects`, expected: "numbers", advice };
-  }
-  if (Array.isArray(value)) {
-    if (value.length === 0) return { reason: "nullValue", found: `${name} is an empty list` };
-    const rttsMs: number[] = [];
-    for (const each of value) {
-      const rttMs = readRtt(each, rttUnitMs, options, name);
-      if (typeof rttMs !== "number") return rttMs;
-      rttsMs.push(rttMs);
-    }
-    return rttsMs;
-  }
-  let number = value;
-  if (typeof value === "string" && (state.mark !== "." || value.includes(","))) {
-    const isUnclear = UNCLEAR_COMMA.test(value);
-    const at = isUnclear ? -1 : Math.max(value.lastIndexOf("."), value.lastIndexOf(","));
-    const mark = isDigit(value[at - 1]) && isDigit(value[at + 1]) ? value[at] : undefined;
-    const isDecimal = state.mark === "," || (state.mark === undefined && state.hasSemicolons);
-    if (isUnclear && rttUnitMs < 1 && !isDecimal) number = value.replaceAll(",", "");
-    else if (isUnclear && !isDecimal) {
-      const found = `${name} ${value}: its comma may separate decimals or thousands`;
-      return { reason: "invalidRtt", found, expected: "a point" };
-    } else if (mark && mark !== state.mark) {
-      if (state.mark !== undefined) {
-        const found = `${name} ${shortened(value)}: numbers before it have a decimal ${
-          state.mark === "," ? "comma" : "point"
-        }`;
-        return { reason: "invalidRtt", found, expected: "one decimal mark" };
-      }
-      state.mark = mark;
-    }
-  }
-  const rttMs = readRtt(number, rttUnitMs, options, name);
-  return typeof rttMs === "number" ? [rttMs] : rttMs;
-}
-
-function isSameHost(a = "", b = "", { addresses }: ReadingOptions): boolean {
-  return addressIn(a, addresses) === addressIn(b, addresses);
+  return numbers;
 }
 
 /** How to state the unit that times appear to have. */
@@ -591,48 +540,51 @@ export function adviceOnUnit(unit: TimeUnit | undefined): string | undefined {
   return key && `name the column with --columns ${key}=NAME`;
 }
 
-/** The options for a row's time: a zone in the row holds for it. */
-function zoneOf(fields: readonly unknown[], { zone }: Layout, options: ReadingOptions): ReadingOptions {
-  const given = zone < 0 ? "" : textOf(fields[zone]) ?? "";
-  if (given === "") return options;
-  return { ...options, zone: UTC.test(given) ? "UTC" : given };
-}
-
-function timeOf(fields: readonly unknown[], { time, date, hour, zone }: Layout): unknown {
-  const value = fields[time];
-  if (typeof value !== "string" || date < 0 && hour < 0 && zone < 0) return value;
-  const given = (field: number) => field < 0 ? "" : textOf(fields[field]) ?? "";
-  let text = value.trim();
-  if (date >= 0 && TIME_OF_DAY.test(text)) text = `${given(date)} ${text}`;
-  if (DAY.test(text) && given(hour)) text += ` ${given(hour).padStart(2, "0")}:00`;
-  // An unknown zone is told with the time.
-  const isKnown = given(zone) === "" || UTC.test(given(zone)) || isZone(given(zone));
-  return isKnown ? text : `${text} ${given(zone)}`;
+/** Microseconds since 1970 of a record, whose date, hour and zone may be in fields of their own. */
+function timeIn(
+  fields: readonly unknown[],
+  { names, time, date, hour, zone, timeUnit }: Layout,
+  options: ReadingOptions,
+): number | Rejection {
+  let value = fields[time];
+  let reading = options;
+  if (typeof value === "string" && (date >= 0 || hour >= 0 || zone >= 0)) {
+    const given = (field: number) => textOf(fields[field]) ?? "";
+    let text = value.trim();
+    if (date >= 0 && TIME_OF_DAY.test(text)) text = `${given(date)} ${text}`;
+    if (DAY.test(text) && given(hour)) text += ` ${given(hour).padStart(2, "0")}:00`;
+    const stated = given(zone).replace(/^(?:utc|gmt)(?=[+-])/i, "");
+    if (stated !== "" && isZone(stated)) reading = { ...options, zone: stated };
+    // Abbreviations are read, or told if they are unknown, with the time.
+    else text = `${text} ${stated}`.trim();
+    value = text;
+  }
+  const timeUs = readTime(value, timeUnit, names[time], reading);
+  return typeof timeUs === "number"
+    ? timeUs
+    : { ...timeUs, advice: adviceOnUnit(timeUs.unit) ?? timeUs.advice };
 }
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value.trim();
   if (typeof value !== "object") return value === undefined ? undefined : String(value);
-  // `{"source": {"ip": …}}` of Elastic's Common Schema.
-  const { ip } = objectOf(value);
-  return value === null ? undefined : typeof ip === "string" ? ip : JSON.stringify(value);
+  if (value === null) return undefined;
+  // `{"source": {"ip": …}}` of Elastic's Common Schema, `{"metric": {"__name__": …}}` of VictoriaMetrics.
+  const { __name__: name, ip = name } = objectOf(value);
+  return typeof ip === "string" ? ip : JSON.stringify(value);
 }
 
-/** The state of JSON by the options with which it is read. */
-const states: WeakMap<ReadingOptions, TableState> = new WeakMap();
+/** The rows of JSON by the options with which it is read. */
+const rowsOfOptions: WeakMap<ReadingOptions, TableRows> = new WeakMap();
 const MAX_LAYOUTS = 1 << 8;
-/** Names of fields below the first level that may be RTTs. */
-const RTT_NAME = /rtt|latency|response|(?:^|\.)(?:avg|mean|median|ping)$|_ms$/i;
-const MAX_SEARCHED = 1 << 10;
 
 /** A JSON object as fields: its own, and those that `--columns` selects inside it by a path. */
 interface JsonRecord {
-  names: readonly string[];
   values: readonly unknown[];
-  /** The rows, if `names` are those of columns. */
-  rows?: readonly unknown[] | undefined;
-  layout: ReturnType<typeof layoutOf>;
-  state: TableState;
+  /** The rows, if the names are those of columns. */
+  lists: readonly unknown[] | undefined;
+  layout: Layout;
+  rows: TableRows;
 }
 
 /** The last record, since each is recognised before it is read. */
@@ -646,82 +598,50 @@ function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
 }
 
 function newRecordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
-  let state = states.get(options);
-  if (!state) states.set(options, state = new TableState());
-  const rows = [object.data, object.values].find(Array.isArray);
-  const isNamed = Array.isArray(object.columns) && rows !== undefined;
-  const names = isNamed ? (object.columns as unknown[]).map(String) : Object.keys(object);
-  const values = isNamed ? [] : Object.values(object);
+  const rows = getOrMakeWeak(options);
+  const all = [object.data, object.values].find(Array.isArray);
+  const lists = Array.isArray(object.columns) ? all : undefined;
+  const names = lists ? (object.columns as unknown[]).map(String) : Object.keys(object);
+  const values = lists ? [] : Object.values(object);
   for (const path of options.columns?.values() ?? []) {
-    const isPath = !isNamed && path.includes(".") && !names.includes(path);
+    const isPath = !lists && path.includes(".") && !names.includes(path);
     const value = isPath ? valueAt(object, path.split(".")) : undefined;
     if (value === undefined) continue;
     names.push(path);
     values.push(value);
   }
-  const mayLackRtt = state.hadRtt;
   const key = names.join("\n");
-  let layout = state.layouts.get(key) ?? state.layouts.get(`${key}\n${mayLackRtt}`);
+  let layout = rows.layouts.get(key);
   if (!layout) {
-    if (state.layouts.size === MAX_LAYOUTS) state.layouts.clear();
-    layout = layoutOf(names, options);
-    const isWhole = !("fault" in layout);
-    if (!isWhole && mayLackRtt) layout = layoutOf(names, options, { mayLackRtt });
-    state.layouts.set(isWhole ? key : `${key}\n${mayLackRtt}`, layout);
+    if (rows.layouts.size === MAX_LAYOUTS) rows.layouts.clear();
+    layout = layoutOf(names, options, { mayLackRtt: rows.hadRtt });
+    rows.layouts.set(key, layout);
   }
-  return { names, values, rows: isNamed ? rows : undefined, layout, state };
+  return { values, lists, layout, rows };
+}
+
+function getOrMakeWeak(options: ReadingOptions): TableRows {
+  let rows = rowsOfOptions.get(options);
+  if (!rows) rowsOfOptions.set(options, rows = new TableRows(options));
+  return rows;
 }
 
 /** The value at a path; the list of values if it leads through a list of objects. Positions count from 1. */
 function valueAt(value: unknown, path: readonly string[]): unknown {
-  for (const [i, part] of path.entries()) {
-    if (Array.isArray(value)) {
-      const isOfScalars = value.every((each) => typeof each !== "object" || each === null);
-      if (isOfScalars) value = value[Number(part) - 1];
-      else {
-        return value.map((each) =>
-          path.slice(i).reduce(
-            (inner: unknown, name) => Array.isArray(inner) ? inner[Number(name) - 1] : objectOf(inner)[name],
-            each,
-          ) ?? null
-        );
-      }
-    } else value = objectOf(value)[part];
-  }
-  return value;
-}
-
-/** The paths of numbers inside an object whose names may be those of RTTs. */
-function nestedRtts(object: JsonObject, asked: string | undefined): string[] {
-  const found: string[] = [];
-  const pending: { value: unknown; path: string }[] = [{ value: object, path: "" }];
-  for (let at = 0; at < pending.length && at < MAX_SEARCHED; at++) {
-    const { value, path } = pending[at];
-    for (const [name, inner] of Object.entries(objectOf(Array.isArray(value) ? value[0] : value))) {
-      const whole = path === "" ? name : `${path}.${name}`;
-      if (typeof inner === "object") pending.push({ value: inner, path: whole });
-      else if (path !== "" && (asked === undefined ? RTT_NAME.test(whole) : name === asked)) {
-        found.push(whole);
-      }
-    }
-  }
-  return found;
-}
-
-/** Whether an object inside, or the first one of a list inside, is a record itself. */
-function hasRecords(object: JsonObject, options: ReadingOptions): boolean {
-  return Object.values(object).some((value) => {
-    const inner = objectOf(Array.isArray(value) ? value[0] : value);
-    return !Array.isArray(inner) && Object.keys(inner).length > 1 &&
-      !("fault" in recordOf(inner, options).layout);
-  });
+  const [part, ...rest] = path;
+  if (part === undefined) return value;
+  if (!Array.isArray(value)) return valueAt(objectOf(value)[part], rest);
+  const isOfScalars = value.every((each) => typeof each !== "object" || each === null);
+  return isOfScalars
+    ? valueAt(value[Number(part) - 1], rest)
+    : value.map((each) => valueAt(each, path) ?? null);
 }
 
 /** The rows of a record: itself, the lists beside the column names, or columns with one entry per row. */
-function jsonRows({ values, rows }: JsonRecord, { time, rtts }: Layout): unknown[][] {
-  if (rows) return rows.map((row) => Array.isArray(row) ? row : [row]);
+function jsonRows({ values, lists, layout: { time, rtts } }: JsonRecord): unknown[][] {
+  if (lists) return lists.map((row) => Array.isArray(row) ? row : [row]);
   const times = values[time];
-  const isColumns = typeof times === "object" && times !== null && typeof values[rtts[0]?.field] === "object";
+  const isColumns = typeof times === "object" && times !== null && typeof values[rtts[0].field] === "object";
   if (!isColumns) return [[...values]];
   const isColumn = (value: unknown) =>
     typeof value === "object" && value !== null && Array.isArray(value) === Array.isArray(times);
@@ -735,32 +655,27 @@ export const table: Format = {
   title: "CSV, and JSON lines with src, dst, time, rtt",
   json: {
     isResult(object, options) {
-      const { names, layout, state } = recordOf(object, options);
-      if (!("fault" in layout) && layout.rtts.length > 0) return state.hadRtt = true;
+      const { layout, rows, values } = recordOf(object, options);
+      const hasRtt = layout.rtts[0].field >= 0;
+      if (hasRtt && !layout.fault) return rows.hasRtt();
       // An object with a time and an end is meant as a measurement; the error names what is missing.
-      const lower = names.map(usualName);
-      const has = (...keys: string[]) =>
-        keys.some((key) => {
-          const asked = options.columns?.get(key);
-          return asked === undefined
-            ? (USUAL_NAMES[key] ?? [key]).some((name) => lower.includes(name))
-            : names.includes(asked);
-        });
-      const hasEnd = has("dst") || options.dst !== undefined;
-      const isMeant = has(...RTT_KEYS)
-        ? hasEnd || has("src")
-        : hasEnd && (has(...TIME_KEYS) || ("signals" in layout && hasLoss(object, layout, options)));
-      return isMeant && !hasRecords(object, options);
+      const hasEnd = layout.dst >= 0 || options.dst !== undefined;
+      if (hasRtt) return hasEnd || layout.src >= 0;
+      return hasEnd &&
+        (layout.time >= 0 || (options.startS !== undefined && rows.lossIn(values, layout) === true));
     },
     findings(object, options) {
       const record = recordOf(object, options);
-      const { layout, state } = record;
-      if ("fault" in layout) return [faultOfRecord(object, options, layout.fault)];
+      const { layout, rows } = record;
+      if (layout.fault) {
+        const advice = `${layout.fault.advice}; a.b is field b of field a`;
+        return [{ reason: "nullValue", ...columnsFault(layout.names, { ...layout.fault, advice }, "") }];
+      }
       const findings: Finding[] = [];
       const needed = [layout.src, layout.dst, layout.time, ...layout.rtts.map(({ field }) => field)];
-      for (const row of jsonRows(record, layout)) {
+      for (const row of jsonRows(record)) {
         const isWhole = needed.every((field) => field < 0 || row[field] !== undefined);
-        if (isWhole) takeFindings(row, layout, options, state, (finding) => findings.push(finding));
+        if (isWhole) rows.read(row, layout, (finding) => findings.push(finding));
         else {
           const found = `a row without a value for each of ${layout.names.length} columns`;
           findings.push({ reason: "invalidJson", found });
@@ -770,7 +685,7 @@ export const table: Format = {
     },
     reading(object, options) {
       const { layout } = recordOf(object, options);
-      return "fault" in layout ? undefined : layout.reading;
+      return layout.fault ? undefined : layout.reading;
     },
   },
   text: {
@@ -780,38 +695,11 @@ export const table: Format = {
   },
 };
 
-function hasLoss(object: JsonObject, { signals, names }: Layout, options: ReadingOptions): boolean {
-  const hasTime = options.startS !== undefined;
-  const { values, state } = recordOf(object, options);
-  return hasTime && lossIn(signals, values, names, false, state.scale) === true;
-}
-
-function faultOfRecord(object: JsonObject, options: ReadingOptions, fault: Fault): Rejection {
-  const names = shortened(recordOf(object, options).names.join(", "), 120);
-  const key = RTT_KEYS.find((each) => options.columns?.has(each)) ?? "rtt";
-  const [path, ...others] = nestedRtts(object, options.columns?.get(key));
-  const isRtt = fault.expected?.includes("rtt");
-  const advice = isRtt && path !== undefined
-    ? `name the path, such as --columns ${key}=${path}` +
-      (others.length > 0 ? ` (others: ${shortened(others.join(", "), 80)})` : "")
-    : fault.advice;
-  return { reason: "nullValue", ...faultBeside(`found ${names}`, { ...fault, advice }) };
-}
-
-/** `rtt_ms` for `RTT (ms)`. */
-function usualName(name: string): string {
-  if (name.length > MAX_NAME_CHARACTERS) return name;
-  return name.toLowerCase().replace(
-    /\s*[([]([nuµμ\ufffdm]?s|utc)[)\]]$/,
-    (_, unit) => `_${unit.replace(/[µμ\ufffd]/, "u")}`,
-  );
-}
-
 function hasHeader(whole: string, options: ReadingOptions): boolean {
   const head = headOf(whole);
-  const records = readCsv(head, separatorOf(head, options));
-  return records.slice(0, MAX_COMMENT_RECORDS).some((record) =>
-    record.fault === undefined && !isNoRow(record) && !("fault" in layoutOf(record.fields, options))
+  const records = readCsv(head, separatorOf(head, options)).slice(0, MAX_COMMENT_RECORDS);
+  return records.some((record) =>
+    record.fields && !isNoRow(record) && !layoutOf(record.fields, options).fault
   );
 }
 
@@ -823,6 +711,7 @@ function headOf(text: string): string {
 class TableReader implements TextReader {
   #scanner: CsvScanner | undefined;
   #separator: CsvSeparator = ",";
+  #rows: TableRows;
   /** Records read before the header was found. */
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
@@ -831,21 +720,29 @@ class TableReader implements TextReader {
   #said: Layout | undefined;
   #numRows = 0;
   #line = 0;
-  readonly #state = new TableState();
   readonly #takeHere = (finding: Finding) => this.take(finding, this.#line);
 
-  constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {}
+  constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {
+    this.#rows = new TableRows(options);
+  }
 
   push(text: string | undefined): void {
     if (!this.#scanner) {
       // The format was recognised by the first text.
       this.#separator = separatorOf(headOf(text ?? ""), this.options);
-      this.#state.hasSemicolons = this.#separator === ";";
+      this.#rows = new TableRows(this.options, this.#separator === ";");
       this.#scanner = new CsvScanner(this.#separator);
     }
-    this.#scan(text);
+    this.#scanner.push(text, (record) => {
+      if (isNoRow(record)) return;
+      if (this.#separator === " " && record.fields) this.#dropBlanks(record.fields);
+      if (this.#layout) this.#takeRow(record, this.#layout);
+      else {
+        this.#first.push(record);
+        this.#begin(this.#first.length > MAX_COMMENT_RECORDS);
+      }
+    });
     if (text !== undefined) return;
-    for (const route of this.#state.routes.values()) endRoute(route, this.options, this.#takeHere);
     if (!this.#layout) this.#begin(true);
     if (this.#numRows === 0) {
       throw new NoMeasurementsError(
@@ -853,108 +750,79 @@ class TableReader implements TextReader {
         this,
       );
     }
-    const fault = this.options.rtt === "each" ? undefined : this.#state.moments.end();
-    if (fault) throw new FormatError(fault, { path: this.path });
-  }
-
-  #scan(text: string | undefined): void {
-    this.#scanner?.push(text, (record) => {
-      if (isNoRow(record)) return;
-      if (this.#separator === " " && record.fault === undefined) this.#dropBlanks(record);
-      if (this.#layout) this.#takeRow(record);
-      else {
-        this.#first.push(record);
-        this.#begin(this.#first.length > MAX_COMMENT_RECORDS);
-      }
-    });
+    this.#rows.end(this.path, this.#takeHere);
   }
 
   /** Treats adjacent blanks as one separator and drops row names, which have no column in the header. */
-  #dropBlanks(record: { fields: string[] }): void {
-    record.fields = record.fields.filter((field) => field !== "");
+  #dropBlanks(fields: string[]): void {
+    fields.splice(0, fields.length, ...fields.filter((field) => field !== ""));
     // `1767225600:` of rrdtool fetch.
-    record.fields[0] = record.fields[0]?.replace(/:$/, "");
+    if (fields.length > 0) fields[0] = fields[0].replace(/:$/, "");
     const { names } = this.#layout ?? {};
-    if (names === undefined || record.fields.length !== names.length + 1) return;
-    if (isByNumber(this.options)) this.#use(layoutOf(["", ...names], this.options));
-    else record.fields.shift();
-  }
-
-  /** @returns What is wrong with the names. */
-  #use(layout: ReturnType<typeof layoutOf>): Fault | undefined {
-    if ("fault" in layout) return layout.fault;
-    this.#layout = layout;
-    return undefined;
+    if (names === undefined || fields.length !== names.length + 1) return;
+    if (isByNumber(this.options)) this.#layout = layoutOf(["", ...names], this.options);
+    else fields.shift();
   }
 
   /** Checks whether the newest record is the header. @param isLast Whether it must be. */
   #begin(isLast: boolean): void {
     const record = this.#first.at(-1);
-    let fault: Fault | undefined;
-    if (record && record.fault === undefined) {
-      const { fields } = record;
-      this.#hasHeader = !isByNumber(this.options) || isHeader(fields, this.options);
-      fault = this.#use(layoutOf(fields, this.options, { hasHeader: this.#hasHeader }));
-      if (fault === undefined) {
-        this.#first = [];
-        if (!this.#hasHeader) this.#takeRow(record);
-        return;
-      }
+    const fields = record?.fields ?? [];
+    this.#hasHeader = !isByNumber(this.options) || isHeader(fields, this.options);
+    const layout = layoutOf(fields, this.options, { hasHeader: this.#hasHeader });
+    if (record?.fields && !layout.fault) {
+      this.#layout = layout;
+      this.#first = [];
+      if (!this.#hasHeader) this.#takeRow(record, layout);
+    } else if (isLast) {
+      throw new NoMeasurementsError(this.#headerFault(), { path: this.path, place: "its header" });
     }
-    if (isLast) throw this.#headerError(fault);
   }
 
-  #headerError(lastFault: Fault | undefined): NoMeasurementsError {
-    const error = (fault: Fault) => new NoMeasurementsError(fault, { path: this.path, place: "its header" });
+  #headerFault(): Fault {
     const [header] = this.#first;
-    const advice = "check the file";
-    if (!header) return error({ found: "it is empty", expected: "a header with column names", advice });
-    if (header.fault !== undefined) {
-      return error({ found: `found ${header.fault}`, expected: "column names", advice });
+    if (!header) {
+      return { found: "it is empty", expected: "a header with column names", advice: "check the file" };
     }
-    const layout = layoutOf(header.fields, this.options);
-    return error(columnsFault(header.fields, "fault" in layout ? layout.fault : lastFault));
+    if (!header.fields) {
+      return { found: `found ${header.fault}`, expected: "column names", advice: "check the file" };
+    }
+    return columnsFault(header.fields, layoutOf(header.fields, this.options).fault);
   }
 
-  #takeRow(record: CsvRecord): void {
+  #takeRow(record: CsvRecord, { names }: Layout): void {
     this.#numRows++;
-    const { names, rtts } = this.#layout as Layout;
-    const { field } = rtts[0];
-    const invalid = (found: string): Rejection => ({ reason: "invalidCsv", found });
-    if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
+    const invalid = (found: string) => this.take({ reason: "invalidCsv", found }, record.line);
     const { fields } = record;
-    // The header repeats if files were concatenated.
-    if (this.#hasHeader && fields[field] === names[field] && names.every((name, i) => fields[i] === name)) {
+    if (!fields) return invalid(record.fault);
+    if (this.#isHeader(fields, names)) {
       this.#numRows--;
       return;
     }
-    if (this.#isHeader(fields)) return;
     const isWhole = fields.length === names.length || hasEmptyEnd(fields, names.length) ||
       hasEmptyEnd(names, fields.length);
-    if (!isWhole) {
-      return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
-    }
+    if (!isWhole) return invalid(`${fields.length} fields, ${names.length} in the header`);
     this.#line = record.line;
-    if (this.#said !== this.#layout) this.options.onReading?.((this.#layout as Layout).reading);
-    this.#said = this.#layout;
-    takeFindings(fields, this.#layout as Layout, this.options, this.#state, this.#takeHere);
+    const layout = this.#layout as Layout;
+    if (this.#said !== layout) this.options.onReading?.(layout.reading);
+    this.#said = layout;
+    this.#rows.read(fields, layout, this.#takeHere);
   }
 
-  /** Takes the layout of a further header, which precedes other columns in concatenated files. */
-  #isHeader(fields: readonly string[]): boolean {
-    const cell = headerCell(fields, this.#layout as Layout);
+  /** Whether a record is a header, which precedes the same or other columns in concatenated files. */
+  #isHeader(fields: readonly string[], names: readonly string[]): boolean {
+    const { time, rtts: [{ field }] } = this.#layout as Layout;
+    // The field that best shows whether a record is a header.
+    const cell = (time < 0 ? "" : fields[time]) || (fields[field] ?? "");
     const isDigits = cell >= "0" && cell < ":"; // as most
-    if (isDigits || !this.#hasHeader || isByNumber(this.options) || !HEADER_CELL.test(cell)) return false;
-    if (this.#use(layoutOf(fields, this.options))) return false;
-    this.#state.mark = undefined;
-    this.#numRows--;
+    if (isDigits || !this.#hasHeader || !HEADER_CELL.test(cell)) return false;
+    if (names.every((name, i) => fields[i] === name)) return true;
+    const layout = isByNumber(this.options) ? undefined : layoutOf(fields, this.options);
+    if (!layout || layout.fault) return false;
+    this.#layout = layout;
+    this.#rows.mark = undefined;
     return true;
   }
-}
-
-/** The field that best shows whether a record is a header: the time, otherwise the RTT. */
-function headerCell(fields: readonly string[], { time, rtts }: Layout): string {
-  return (time < 0 ? "" : fields[time]) || (fields[rtts[0].field] ?? "");
 }
 
 function isByNumber({ columns }: ReadingOptions): boolean {
@@ -972,17 +840,13 @@ function isNoRow({ fields }: CsvRecord): boolean {
   return first !== undefined && !(first >= "0" && first < ":") && NO_ROW.test(first);
 }
 
-/** Whether the first record of a table whose columns have numbers is a header: its RTT or time is none. */
+/** Whether the first record of a table whose columns have numbers is a header: its time, or RTT, is a name. */
 function isHeader(fields: readonly string[], options: ReadingOptions): boolean {
   const layout = layoutOf(fields, options, { hasHeader: false });
-  if ("fault" in layout) return true;
-  const { rtts: [{ field }], rttUnitMs, time, timeUnit } = layout;
-  const rttMs = readRtt(fields[field], rttUnitMs, options);
-  if (typeof rttMs !== "number") {
-    return Number.isNaN(decimal(fields[field])) && HEADER_CELL.test(fields[field]);
-  }
-  if (rttMs !== FAILED_RTT_MS || time < 0) return false;
-  return typeof readTime(fields[time], timeUnit, "", options) !== "number" && HEADER_CELL.test(fields[time]);
+  const { rtts: [{ field }], rttUnitMs, time } = layout;
+  const cell = fields[time < 0 ? field : time] ?? "";
+  const read = time < 0 ? readRtt(cell, rttUnitMs, options) : timeIn(fields, layout, options);
+  return typeof read !== "number" && HEADER_CELL.test(cell);
 }
 
 /** The separator of a table: the declared one, or the most frequent one in the first line with any. */

@@ -416,7 +416,7 @@ function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns 
   const names = file.columnNames;
   const layout = layoutOf(names, reading);
   const wrongColumns = (fault: Fault) => new FormatError(columnsFault(names, fault), { path: file.path });
-  if ("fault" in layout) throw wrongColumns(layout.fault);
+  if (layout.fault) throw wrongColumns(layout.fault);
   const [rtt, ...others] = layout.rtts;
   if (others.length > 0 || rtt.dst !== undefined || layout.time < 0) {
     throw wrongColumns({
