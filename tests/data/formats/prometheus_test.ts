@@ -1,18 +1,8 @@
-import { assertEquals, assertThrows } from "@std/assert";
-import { UserError } from "../../../lib/base/errors.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { faultText, UserError } from "../../../lib/base/errors.ts";
 import { type ReadingOptions, USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { prometheus } from "../../../lib/data/formats/prometheus.ts";
-import {
-  foundIn,
-  foundInFile,
-  lossesOf,
-  LOST,
-  othersOf,
-  rowsOf,
-  rttsOf,
-  SOURCE,
-  START_S,
-} from "./findings.ts";
+import { foundIn, foundInFile, LOST, othersOf, rowsOf, rttsOf, SOURCE, START_S } from "./findings.ts";
 
 const DST = "198.51.100.7";
 
@@ -77,7 +67,10 @@ Deno.test("Prometheus: probe_success 0 means no reply, and 1 alone is skipped", 
   ]);
   const instant = foundInFile("prometheus_instant.json");
   assertEquals(rowsOf(instant), [["192.0.2.1", 1795761645, LOST]]);
-  assertEquals(othersOf(instant), [[1, "series probe_success"], [1, "series probe_success"]]);
+  assertEquals(othersOf(instant), [
+    [1, "series probe_success by itself"],
+    [1, "series probe_success by itself"],
+  ]);
   const labels = { instance: DST, runbook: "https://wiki.example/ping" };
   const withRunbook = answered([
     seriesOf({ ...labels, __name__: "probe_icmp_duration_seconds", phase: "rtt" }, "0.01"),
@@ -102,26 +95,25 @@ Deno.test("Prometheus: probe_duration_seconds is the fallback RTT, and probe_suc
   ]);
 });
 
-Deno.test("Prometheus: smokeping_prober's counters yield the mean RTT and the loss between two times", () => {
+Deno.test("Prometheus: sums and counts of RTTs are rejected with the query that divides them", () => {
   const labels = { ip: DST, host: "web.example", instance: "prober:9374", source: "" };
-  const counters = ["sum", "count"].map((each) => `smokeping_response_duration_seconds_${each}`);
-  const result = [
-    seriesOf({ __name__: counters[0], ...labels }, "1", "1.5", "1.5", "1.5", "0.01", "0.04"),
-    seriesOf({ __name__: counters[1], ...labels }, "100", "110", "110", "110", "1", "2"),
-    seriesOf({ __name__: "smokeping_requests_total", ...labels }, "100", "112", "115", "115", "1", "2"),
+  const found = answered([
+    seriesOf({ __name__: "smokeping_response_duration_seconds_sum", ...labels }, "1", "1.5", "1.5"),
+    seriesOf({ __name__: "smokeping_response_duration_seconds_count", ...labels }, "100", "110", "110"),
+    seriesOf({ __name__: "smokeping_requests_total", ...labels }, "100", "112", "115"),
     seriesOf({ __name__: "smokeping_response_duration_seconds_bucket", le: "0.1", ...labels }, "1"),
-  ];
-  const found = answered(result);
-  assertEquals(rowsOf(found), [[DST, START_S + 1, 50], [DST, START_S + 2, LOST], [DST, START_S + 5, 30]]);
-  assertEquals(lossesOf(found), [2, 3, 0]);
-  assertEquals(othersOf(found).map(([, kind]) => kind).sort(), [
-    "counter reset",
-    "nothing sent",
+  ]);
+  assertEquals(othersOf(found).map(([, kind]) => kind), [
+    ...["incompleteResult", "incompleteResult", "series smokeping_requests_total"],
     "series smokeping_response_duration_seconds_bucket",
   ]);
-  const withoutLoss = answered(result.slice(0, 2));
-  assertEquals(rttsOf(withoutLoss), [50, 30]);
-  assertEquals(othersOf(answered(result.slice(0, 1))), [[1, `series ${counters[0]}`]]);
+  const [{ finding }] = found;
+  assertStringIncludes(
+    "reason" in finding ? faultText(finding) : "",
+    "query rate(smokeping_response_duration_seconds_sum[5m]) / rate(smokeping_response_duration_seconds_count[5m])",
+  );
+  // What that query answers.
+  assertEquals(rttsOf(answered([seriesOf(labels, "0.05", "NaN")])), [50, LOST]);
 });
 
 Deno.test("Prometheus: other exporters, with the units in their metric names", () => {
@@ -197,7 +189,7 @@ Deno.test("Prometheus: the ends of a path come from host labels, then from --src
     "unparseableAddress",
   );
   assertEquals(ends({ url: "web.example", host: "berlin" }), [SOURCE, "198.51.100.9"]);
-  assertEquals(ends({ target: "a name", instance: DST }), [SOURCE, DST]);
+  assertEquals(ends({ target: "a name", instance: DST }), "unparseableAddress");
 });
 
 Deno.test("Prometheus: single series, as in an answer too long to parse, and results without numbers", () => {
