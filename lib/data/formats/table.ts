@@ -319,9 +319,9 @@ export function columnsFault(names: readonly string[], fault: Fault = {}, kind =
   return { ...fault, found: fault.found === undefined ? found : `${found}, ${fault.found}` };
 }
 
-/** The unit at the end of the name of an RTT column; ms if there is none. */
-function unitMsIn(name: string): number {
-  return RTT_UNITS[UNIT_IN_NAME.exec(wordsOf(name))?.[1] ?? "ms"];
+/** The unit at the end of the name of an RTT column, in ms. */
+export function unitMsIn(name: string, usual = "ms"): number {
+  return RTT_UNITS[UNIT_IN_NAME.exec(wordsOf(name))?.[1] ?? usual];
 }
 
 /** Texts for an unknown number. */

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { faultText } from "../../../lib/base/errors.ts";
 import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
+import { parseColumns } from "../../../lib/data/formats/table.ts";
 import { foundIn, foundInFile, lossesOf, LOST, othersOf, rowsOf, rttsOf, START_S } from "./findings.ts";
 
 const DST = "198.51.100.7";
@@ -45,16 +46,6 @@ Deno.test("SmokePing: the round is lost if all pings are, or if there are losses
   assertEquals(othersOf(found).length, 3);
 });
 
-Deno.test("SmokePing: without a median the pings supply the RTT, and their number is the packet count", () => {
-  const legend = ["ping1", "ping2", "ping3", "loss"];
-  const data = [[0.01, 0.02, null, 1], [null, null, null, 3], [null, null, null, null]];
-  const found = exportOf(legend, data);
-  assertEquals([rttsOf(found), lossesOf(found)], [[15, LOST], [1, 3]]);
-  assertEquals(rttsOf(exportOf(legend, data, { rtt: "min" })), [10, LOST]);
-  const one = exportOf(["median", "ping1", "ping2", "loss"], [[0.01, 0.01, 0.01, 2]]);
-  assertEquals(rttsOf(one), [LOST]);
-});
-
 Deno.test("SmokePing: units in legends", () => {
   const found = exportOf(["median rtt (ms)", "packet loss [%]"], [[12, 0], [12, 50], [null, 100]]);
   assertEquals([rttsOf(found), lossesOf(found)], [[12, 12, LOST], [0, 10, 20]]);
@@ -66,25 +57,25 @@ Deno.test("SmokePing: other statistics are not mistaken for the usual RTT", () =
   assertEquals(rttsOf(exportOf(legend, [[0.05, 0.01, 0.002, 0.02, 0]])), [20]);
 });
 
-Deno.test("SmokePing: addresses and names in legends are destinations", () => {
-  const legend = ["203.0.113.1", "web.example median", "web.example loss"];
-  const found = exportOf(legend, [[0.01, null, 20], [null, 0.02, 1]], {
-    addresses: new Map([["web.example", "203.0.113.2"]]),
-    dst: undefined,
-  });
-  assertEquals(rowsOf(found), [
-    ["203.0.113.1", START_S, 10],
-    ["203.0.113.2", START_S, LOST],
-    ["203.0.113.2", START_S + 300, 20],
-  ]);
-  assertEquals(othersOf(found), [[1, "no data"]]);
+Deno.test("SmokePing: an export without one RTT, or of several destinations, is rejected", () => {
+  const legends = [
+    ...[["ping1", "ping2", "loss"], ["203.0.113.1 median", "203.0.113.2 median"]],
+    ...[["203.0.113.1 median", "203.0.113.1 loss", "203.0.113.2 loss"], ["in", "out"]],
+  ];
+  for (const legend of legends) {
+    const [{ finding }] = exportOf(legend, [legend.map(() => 0.01)]);
+    assert("reason" in finding);
+    assertStringIncludes(
+      faultText(finding),
+      `found the legends ${legend.join(", ")}, expected one RTT such as median`,
+    );
+  }
+  const columns = parseColumns("rtt_s=203.0.113.2 median");
+  assertEquals(rttsOf(exportOf(legends[1], [[0.01, 0.02]], { columns })), [20]);
 });
 
 Deno.test("SmokePing: rows without a destination, an RTT column or all columns are rejected", () => {
   assertEquals(othersOf(exportOf(["median"], [[0.01]], { dst: undefined })), [[1, "nullValue"]]);
-  const [unknown] = exportOf(["in", "out"], [[1, 2]]);
-  assert("reason" in unknown.finding);
-  assertStringIncludes(faultText(unknown.finding), "found the legends in, out, expected median");
   assertEquals(othersOf(exportOf(["median", "loss"], [[0.01]])), [[1, "incompleteResult"]]);
   assertEquals(othersOf(exportOf(["median"], [[0]])), [[1, "zeroRtt"]]);
 });
