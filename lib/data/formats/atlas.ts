@@ -9,7 +9,7 @@
 import { type Address, readAddress } from "../addresses/address_book.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import { shortened } from "../../base/errors.ts";
-import { type Reading, ReadingCache } from "./reading.ts";
+import { ReadingCache } from "./reading.ts";
 import {
   type Format,
   type JsonObject,
@@ -30,77 +30,32 @@ const MAX_UNSYNCED_S = 86_400;
 /** Seconds from a measurement until it is stored. A probe without a network keeps its results for weeks. */
 const STORED_AFTER_S = { least: -3600, most: 30 * 86_400 };
 
+const readings = new ReadingCache();
+
 export const atlas: Format = {
   name: "atlas",
   title: "ping results of RIPE Atlas (JSON)",
   json: {
     hasKeys: true,
     isResult: (object) => resultType(object) !== undefined,
-    reading,
+    reading({ type, dst_addr: dst }, { source, rtt }) {
+      const isChosen = source === "from" || source === "src_addr";
+      return readings.get([type, dst === undefined, source, rtt], () => ({
+        format: "atlas",
+        time: "timestamp (Unix seconds, UTC)",
+        source: isChosen ? source : "from, or src_addr if from is not public",
+        destination: dst === undefined ? "addr" : "dst_addr",
+        rtt: `${rtt} of result[].rtt (ms)`,
+        noReply: "rcvd 0, or no rtt in result",
+        notUsed: [],
+      }));
+    },
     findings(object, options) {
-      const type = object.type === "ping" ? "ping" : resultType(object);
-      if (type === "unknown" && object.result === undefined) {
-        const found = `found ${shortened(Object.keys(object).join(", "), 120)}`;
-        const advice = "name the fields with --columns, such as rtt=a.b for field b of field a";
-        return [{ reason: "incompleteResult", found, expected: "result or rcvd", advice }];
-      }
-      if (type !== "ping") return [{ skipped: shortened(type ?? "unknown", MAX_TYPE_LENGTH) }];
-      return [convertPing(object, options)];
+      const type = object.type === "ping" ? "ping" : resultType(object) ?? "unknown";
+      return [type === "ping" ? convertPing(object, options) : { skipped: shortened(type, MAX_TYPE_LENGTH) }];
     },
   },
 };
-
-const readings = new ReadingCache();
-
-function reading({ type, dst_addr: dst }: JsonObject, { source, rtt }: ReadingOptions): Reading {
-  const from = source === "from" || source === "src_addr"
-    ? source
-    : "from, or src_addr if from is not public";
-  return readings.get([type, dst === undefined, source, rtt], () => ({
-    format: "atlas",
-    time: "timestamp (Unix seconds, UTC)",
-    source: from,
-    destination: dst === undefined ? "addr" : "dst_addr",
-    rtt: `${rtt} of result[].rtt (ms)`,
-    noReply: "rcvd 0, or no rtt in result",
-    notUsed: [],
-  }));
-}
-
-interface Replies {
-  /** Includes duplicates and late replies. */
-  numEntries: number;
-  /** RTTs of the entries that are neither duplicates nor late. */
-  rttsMs: number[];
-  /** Why the first impossible RTT among these is rejected; undefined if there is none. */
-  wrongRtt: Rejection | undefined;
-  /** Whether any RTT stands for no reply, which the counts may not reflect. */
-  hasNoReplyRtt: boolean;
-  /** Number of entries that report an error of the probe, such as no network. */
-  numErrors: number;
-}
-
-function readReplies(list: unknown, options: ReadingOptions): Replies {
-  const rttsMs: number[] = [];
-  let numEntries = 0;
-  let numErrors = 0;
-  let wrongRtt: Rejection | undefined;
-  let hasNoReplyRtt = false;
-  for (const entry of Array.isArray(list) ? list : []) {
-    if (!isReply(entry)) continue;
-    numEntries++;
-    const { dup, late, rtt } = entry;
-    if (Number(dup) > 0 || Number(late) > 0) continue;
-    if (isAbsent(rtt) && !isAbsent(entry.error)) numErrors++;
-    const rttMs = readRtt(rtt, 1, options);
-    if (typeof rttMs !== "number") wrongRtt ??= rttMs;
-    else {
-      rttsMs.push(rttMs);
-      hasNoReplyRtt ||= rttMs === FAILED_RTT_MS && rtt !== undefined;
-    }
-  }
-  return { numEntries, rttsMs, wrongRtt, hasNoReplyRtt, numErrors };
-}
 
 /** Whether a field is missing, or null as some programs write missing ones. */
 function isAbsent(value: unknown): value is undefined | null {
@@ -114,17 +69,18 @@ function isReply(entry: unknown): entry is JsonObject {
 }
 
 function toAddress(value: unknown): Address | undefined {
-  return isText(value) ? readAddress(value) : undefined;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
+  return typeof value === "string" && value !== "" ? readAddress(value) : undefined;
 }
 
 /** NaN for anything except a number or a number as text. */
 function toNumber(value: unknown): number {
   if (typeof value === "number") return value;
-  return isText(value) && value.trim() !== "" ? Number(value) : NaN;
+  return typeof value === "string" && value.trim() !== "" ? Number(value) : NaN;
+}
+
+/** NaN for anything except a non-negative integer. */
+function toId(value: number): number {
+  return Number.isSafeInteger(value) && value >= 0 ? value : NaN;
 }
 
 /** The `type` of a result; `ping` if it only has the fields of one; undefined if it is not a result. */
@@ -139,28 +95,24 @@ export function resultType(object: JsonObject): string | undefined {
   }
   // A measurement with named fields may also have a time and a target, but a result lists its RTTs.
   if (!isResult || !hasTarget || "rtt" in object) return undefined;
-  const isPing = Array.isArray(result)
-    ? result.every(isReply) && (result.length > 0 || "rcvd" in object)
-    : result === undefined && "rcvd" in object;
-  return isPing ? "ping" : "unknown";
+  if (!Array.isArray(result)) return result !== undefined ? "unknown" : "rcvd" in object ? "ping" : undefined;
+  return result.every(isReply) && (result.length > 0 || "rcvd" in object) ? "ping" : "unknown";
 }
 
 /** @param result An object for which {@link resultType} is `ping`. */
 export function convertPing(result: JsonObject, options: ReadingOptions): PingRow | Rejection | Skipped {
   if (!isAbsent(result.dnserr)) return { skipped: "dnserr" };
+  if (toNumber(result.sent) === 0) return { skipped: "nothing sent" };
   const eventTimeUs = readTime(result.timestamp, "seconds", "timestamp");
-  const timestampS = typeof eventTimeUs === "number" ? eventTimeUs / 1e6 : NaN;
-  const list = readReplies(result.result, options);
-  const skipped = unmeasured(result, list, timestampS);
-  if (skipped) return { skipped };
-  if (typeof eventTimeUs !== "number") {
-    const isNumber = !Number.isNaN(toNumber(result.timestamp));
-    return isNumber ? { ...eventTimeUs, reason: "timeOutOfRange" } : eventTimeUs;
+  if (typeof eventTimeUs === "number" && isWrongClock(result, eventTimeUs / 1e6)) {
+    return { skipped: "clock not synchronised" };
   }
+  const replies = readReplies(result, options);
+  if ("skipped" in replies) return replies;
+  if (typeof eventTimeUs !== "number") return eventTimeUs;
   if (Number.isNaN(eventTimeUs)) return { reason: "nullValue", found: "timestamp" };
-  const addresses = chooseAddresses(result, toNumber(result.af), options.source);
-  if ("reason" in addresses) return addresses;
-  const replies = summariseReplies(result, list, options);
+  const ends = chooseEnds(result, options.source);
+  if ("reason" in ends) return ends;
   if ("reason" in replies) return replies;
   const [msmId, prbId] = [toNumber(result.msm_id), toNumber(result.prb_id)];
   for (const [name, id] of [["msm_id", msmId], ["prb_id", prbId]] as const) {
@@ -172,99 +124,88 @@ export function convertPing(result: JsonObject, options: ReadingOptions): PingRo
     msmId,
     prbId,
     eventTimeUs,
-    srcAddr: addresses.src.canonical,
-    dstAddr: addresses.dst.canonical,
-    ipVersion: addresses.ipVersion,
+    srcAddr: ends.src.canonical,
+    dstAddr: ends.dst.canonical,
+    ipVersion: ends.ipVersion,
     rttsMs: replies.rttsMs,
     numLost: replies.numLost,
     sizeBytes: toId(toNumber(result.size)),
   };
-  if (isText(result.dst_name)) row.dstName = result.dst_name;
+  if (typeof result.dst_name === "string" && result.dst_name !== "") row.dstName = result.dst_name;
   return row;
 }
 
-/** Why a result says nothing about a path; undefined if it does. */
-function unmeasured(result: JsonObject, { rttsMs, numErrors }: Replies, timestampS: number) {
-  if (toNumber(result.sent) === 0) return "nothing sent";
-  if (numErrors > 0 && numErrors === rttsMs.length) return "error of the probe";
-  // The server's clock decides where it is known, since a probe may not report its synchronisation.
+/** The server's clock decides where it is known, since a probe may not report its synchronisation. */
+function isWrongClock(result: JsonObject, timestampS: number): boolean {
   const unsyncedS = toNumber(result.lts);
   const storedAfterS = toNumber(result.stored_timestamp) - timestampS;
-  const isWrong = Number.isNaN(storedAfterS)
+  return Number.isNaN(storedAfterS)
     ? unsyncedS < 0 || unsyncedS > MAX_UNSYNCED_S
     : storedAfterS < STORED_AFTER_S.least || storedAfterS > STORED_AFTER_S.most;
-  return isWrong ? "clock not synchronised" : undefined;
 }
 
-function chooseAddresses(
+function chooseEnds(
   result: JsonObject,
-  af: number,
   choice: ReadingOptions["source"],
 ): { src: Address; dst: Address; ipVersion: 4 | 6 } | Rejection {
-  const dstAddr = toAddress(result.dst_addr) ?? toAddress(result.addr);
-  if (!dstAddr?.bytes) return missingAddress("dst_addr", dstAddr);
-  const numBytes = dstAddr.bytes.length;
-  const ofVersion = (address: Address | undefined) =>
-    address?.bytes?.length === numBytes ? address : undefined;
-  const first = toAddress(choice === "src_addr" ? result.src_addr : result.from);
-  const isChosen = choice === "from" || choice === "src_addr" || ofVersion(first)?.isPublic;
-  const second = isChosen ? undefined : toAddress(result.src_addr);
-  const src = ofVersion(second) ?? ofVersion(first);
-  if (!src && (first?.bytes || second?.bytes)) {
-    const [from, srcAddr] = [toAddress(result.from), toAddress(result.src_addr)];
-    return {
-      reason: "versionMismatch",
-      found: `from ${textOf(from)}, src_addr ${textOf(srcAddr)}, dst_addr ${dstAddr.text}`,
-    };
-  }
-  if (!src) return missingAddress(choice === "src_addr" ? "src_addr" : "from", first ?? second);
-  const ipVersion = numBytes === 4 ? 4 : 6;
+  const dst = toAddress(result.dst_addr) ?? toAddress(result.addr);
+  if (!dst) return { reason: "nullValue", found: "dst_addr" };
+  if (!dst.bytes) return { reason: "unparseableAddress", found: `dst_addr ${shortened(dst.text)}` };
+  const ipVersion = dst.bytes.length === 4 ? 4 : 6;
+  const af = toNumber(result.af);
   if (!Number.isNaN(af) && af !== ipVersion) {
-    return { reason: "versionMismatch", found: `af is ${af}, dst_addr ${dstAddr.text}` };
+    return { reason: "versionMismatch", found: `af is ${af}, dst_addr ${dst.text}` };
   }
-  return { src, dst: dstAddr, ipVersion };
+  const [from, srcAddr] = [toAddress(result.from), toAddress(result.src_addr)];
+  const both = from?.isPublic ? [from, srcAddr] : [srcAddr, from];
+  const given = choice === "from" ? [from] : choice === "src_addr" ? [srcAddr] : both;
+  const src = given.find((address) => address?.bytes?.length === dst.bytes?.length);
+  if (src) return { src, dst, ipVersion };
+  const names = [`from ${shortened(from?.text ?? "none")}`, `src_addr ${shortened(srcAddr?.text ?? "none")}`];
+  const found = `${names.join(", ")}, dst_addr ${dst.text}`;
+  if (given.every((address) => !address)) return { reason: "nullValue", found };
+  const isMismatch = given.some((address) => address?.bytes);
+  return { reason: isMismatch ? "versionMismatch" : "unparseableAddress", found };
 }
 
-function missingAddress(name: string, found: Address | undefined): Rejection {
-  if (!found) return { reason: "nullValue", found: name };
-  return { reason: "unparseableAddress", found: `${name} ${textOf(found)}` };
-}
-
-function textOf(address: Address | undefined): string {
-  return shortened(address?.text ?? "none");
-}
-
-function summariseReplies(
+/** The RTTs of a result's rows. The list of replies decides; the counts do if there is none. */
+function readReplies(
   result: JsonObject,
-  { rttsMs: inTimeMs, numEntries, wrongRtt, hasNoReplyRtt }: Replies,
   options: ReadingOptions,
-): { rttsMs: number[]; numLost: number[] } | Rejection {
+): { rttsMs: number[]; numLost: number[] } | Rejection | Skipped {
   const [rcvd, sent] = [toNumber(result.rcvd), toNumber(result.sent)];
-  const choice = options.rtt;
-  if (wrongRtt) return wrongRtt;
+  const inTimeMs: number[] = [];
+  let [numEntries, numErrors] = [0, 0];
+  for (const entry of Array.isArray(result.result) ? result.result : []) {
+    if (!isReply(entry)) continue;
+    numEntries++;
+    const { dup, late, rtt, error } = entry;
+    if (Number(dup) > 0 || Number(late) > 0) continue;
+    if (isAbsent(rtt) && !isAbsent(error)) numErrors++;
+    const rttMs = readRtt(rtt, 1, options);
+    if (typeof rttMs !== "number") return rttMs;
+    inTimeMs.push(rttMs);
+  }
+  if (numErrors > 0 && numErrors === inTimeMs.length) return { skipped: "error of the probe" };
   if (numEntries === 0 && Number.isNaN(rcvd)) {
     return { reason: "incompleteResult", found: "replies and rcvd are missing" };
   }
+  const choice = options.rtt;
   if (choice === "each" && inTimeMs.length > 0) {
     return { rttsMs: inTimeMs, numLost: numLostOf(inTimeMs, choice) };
   }
   const replies = inTimeMs.filter((rttMs) => rttMs !== FAILED_RTT_MS);
-  const numReceived = Number.isNaN(rcvd) || hasNoReplyRtt ? replies.length : rcvd;
+  const numReceived = numEntries > 0 ? replies.length : rcvd;
   const numSent = Number.isNaN(sent) && numEntries > 0 ? inTimeMs.length : sent;
   const numLost = [toId(Math.max(0, numSent - numReceived))];
   if (numReceived === 0) return { rttsMs: [FAILED_RTT_MS], numLost };
   if (replies.length > 0) return { rttsMs: [summarise(replies, choice)], numLost };
   // The oldest firmware reports this instead of a list of replies.
-  const statedMs = toNumber(choice === "min" ? result.min : result.avg);
-  if (Number.isNaN(statedMs)) {
+  const stated = choice === "min" ? result.min : result.avg;
+  if (isAbsent(stated)) {
     return { reason: "incompleteResult", found: `rcvd is ${rcvd} and the RTT is missing` };
   }
-  const rttMs = readRtt(statedMs, 1, options);
+  const rttMs = readRtt(stated, 1, options);
   if (typeof rttMs !== "number") return rttMs;
   return { rttsMs: [rttMs], numLost: rttMs === FAILED_RTT_MS ? [toId(numSent)] : numLost };
-}
-
-/** NaN for anything except a non-negative integer. */
-function toId(value: number): number {
-  return Number.isSafeInteger(value) && value >= 0 ? value : NaN;
 }

@@ -127,7 +127,7 @@ Deno.test("convertPing() reads null for optional fields, and times as text", () 
 
 Deno.test("convertPing() rejects incomplete and invalid results", () => {
   assertEquals(reason({ timestamp: undefined }), "nullValue");
-  assertEquals(reason({ timestamp: 86_400 }), "timeOutOfRange");
+  assertEquals(reason({ timestamp: 86_400 }), "invalidTime");
   assertEquals(reason({ result: undefined, rcvd: undefined }), "incompleteResult");
   assertEquals(reason({ result: [], rcvd: 3 }), "incompleteResult");
   assertEquals(reason({ result: [{ rtt: "fast" }] }), "invalidRtt");

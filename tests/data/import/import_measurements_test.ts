@@ -244,7 +244,7 @@ Deno.test("importMeasurements() fails above the reject ratio and leaves no outpu
     const path = `${folder}/in.json`;
     Deno.writeTextFileSync(path, JSON.stringify([ping(), ping({ timestamp: 0 })]));
     const error = await assertRejects(() => importInto(folder, [path]), UserError);
-    assertStringIncludes(error.message, "1 of 2 rows were rejected (timeOutOfRange 1");
+    assertStringIncludes(error.message, "1 of 2 rows were rejected (invalidTime 1");
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), [
       "in.json",
       "out.rejects.jsonl",
