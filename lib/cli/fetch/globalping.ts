@@ -12,7 +12,7 @@
  */
 import { ensure, shortened, UserError } from "../../base/errors.ts";
 import { formatAddress, parseAddress } from "../../data/addresses/ip.ts";
-import { globalpingProbes, isGlobalping, placeholderAddress } from "../../data/formats/globalping.ts";
+import { globalpingResults, isGlobalping, placeholderAddress } from "../../data/formats/globalping.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import type { ApiClient } from "./api_client.ts";
 
@@ -106,7 +106,8 @@ export class GlobalpingPlaces {
   }
 
   add(measurement: Record<string, unknown>): void {
-    for (const { probe, isV6 } of globalpingProbes(measurement)) {
+    for (const { probe, isV6 } of globalpingResults(measurement)) {
+      if (isV6 === undefined) continue;
       const { country = "", state = "", latitude = "", longitude = "", asn } = probe;
       const range = blockOf(placeholderAddress(probe, isV6));
       const texts = [country, state].map((text) => text.replaceAll(/[^\w -]/g, ""));

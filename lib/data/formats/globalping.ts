@@ -14,14 +14,17 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { parseAddress } from "../addresses/ip.ts";
-import { convertPing } from "./atlas.ts";
+import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Finding,
   type Format,
   type JsonObject,
   NETWORK_SOURCE,
   objectOf,
+  pingRow,
   type ReadingOptions,
+  readRtt,
+  readTime,
 } from "./format.ts";
 import { ReadingCache } from "./reading.ts";
 
@@ -67,55 +70,61 @@ export function isGlobalping(object: JsonObject): boolean {
   return Array.isArray(object.results) && "probesCount" in object && typeof object.type === "string";
 }
 
-/**
- * Converts the results of a measurement. Its creation is the only known time; it runs within seconds of that.
- *
- * @param measurement An object for which {@link isGlobalping} is true.
- */
+/** @param measurement An object for which {@link isGlobalping} is true. */
 function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Generator<Finding> {
-  const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
+  const { type } = measurement;
   const protocol = String(objectOf(measurement.measurementOptions).protocol ?? "ICMP").toUpperCase();
-  for (const { probe, result } of resultsOf(measurement)) {
+  for (const { probe, result, isV6 } of globalpingResults(measurement)) {
     // A reply to TCP shows when a port answered, not when the host did.
-    if (protocol !== "ICMP" && measurement.type === "ping") {
-      yield { skipped: `globalping ping by ${protocol}` };
-    } else if (measurement.type !== "ping") yield { skipped: `globalping ${measurement.type}` };
+    if (type !== "ping") yield { skipped: `globalping ${type}` };
+    else if (protocol !== "ICMP") yield { skipped: `globalping ping by ${protocol}` };
     // Not run (`failed`, `offline`) or not finished (`in-progress`), which says nothing about the path.
     else if (result.status !== "finished") yield { skipped: `globalping ${result.status}` };
-    else if (!hasNumbers(result)) yield { skipped: "globalping finished without numbers" };
-    else {
-      const destination = parseAddress(String(result.resolvedAddress));
-      const isV6 = destination?.length === 16;
-      // The name did not resolve, or the probe had an error of its own.
-      if (!destination) yield { skipped: "globalping finished without an address" };
-      else if (options.source !== NETWORK_SOURCE) {
-        const advice = `add --source ${NETWORK_SOURCE} to make each network and city a source`;
-        const found = "Globalping does not publish the addresses of its probes";
-        yield { reason: "unknownSource", found, advice };
-      } else {
-        const from = placeholderAddress(probe, isV6);
-        const atlas = { ...atlasResult(result, timestamp, from), dst_name: measurement.target };
-        const row = convertPing(atlas, { ...options, source: "from" });
-        yield "srcAddr" in row ? { ...row, srcName: nameOf(probe) } : row;
-      }
-    }
+    // The name did not resolve, or the probe had an error of its own.
+    else if (isV6 === undefined) yield { skipped: "globalping finished without an address" };
+    else yield rowOf(measurement, result, { probe, isV6 }, options);
   }
 }
 
-/** Whether a test counted its packets. If an ICMP error ended it, all counts are -1. */
-function hasNumbers({ stats, timings }: JsonObject): boolean {
+function rowOf(
+  { createdAt, target }: JsonObject,
+  { resolvedAddress, stats, timings: list }: JsonObject,
+  { probe, isV6 }: { probe: GlobalpingProbe; isV6: boolean },
+  options: ReadingOptions,
+): Finding {
   const { total, rcv } = objectOf(stats);
-  return Array.isArray(timings) && timings.length > 0 || !(Number(total) < 0 || Number(rcv) < 0);
-}
-
-/** The probes of a measurement's results, with the IP version of each. */
-export function* globalpingProbes(
-  measurement: JsonObject,
-): Generator<{ probe: GlobalpingProbe; isV6: boolean }> {
-  for (const { probe, result } of resultsOf(measurement)) {
-    const destination = parseAddress(String(result.resolvedAddress));
-    if (destination) yield { probe, isV6: destination.length === 16 };
+  const timings = Array.isArray(list) ? list : [];
+  // If an ICMP error ended a test, all counts are -1.
+  if (timings.length === 0 && (Number(total) < 0 || Number(rcv) < 0)) {
+    return { skipped: "globalping finished without numbers" };
   }
+  if (options.source !== NETWORK_SOURCE) {
+    const advice = `add --source ${NETWORK_SOURCE} to make each network and city a source`;
+    const found = "Globalping does not publish the addresses of its probes";
+    return { reason: "unknownSource", found, advice };
+  }
+  // The creation is the only known time; the measurement runs within seconds of it.
+  const timeUs = readTime(createdAt, "seconds", "createdAt");
+  if (typeof timeUs !== "number") return timeUs;
+  const rttsMs: number[] = [];
+  for (const each of timings) {
+    const rttMs = readRtt(objectOf(each).rtt, 1, options);
+    if (typeof rttMs !== "number") return rttMs;
+    rttsMs.push(rttMs);
+  }
+  // `timings` only contains the packets that came back.
+  while (rttsMs.length < Math.min(Number(total), MAX_PACKETS)) rttsMs.push(FAILED_RTT_MS);
+  if (rttsMs.length === 0 || Number(rcv) > timings.length) {
+    return { reason: "incompleteResult", found: `${rcv} replies and ${timings.length} timings` };
+  }
+  const src = placeholderAddress(probe, isV6);
+  const row = pingRow({ src, dst: String(resolvedAddress), timeUs, rttsMs }, options);
+  if ("reason" in row) return row;
+  const { city, state, country, asn } = probe;
+  // For example `Berlin, DE, AS3320`.
+  row.srcName = [city, state, country, asn && `AS${asn}`].filter(Boolean).join(", ");
+  if (typeof target === "string") row.dstName = target;
+  return row;
 }
 
 /**
@@ -138,33 +147,14 @@ function hashOf(value: unknown): Uint8Array {
   return sha256(new TextEncoder().encode(JSON.stringify(value)));
 }
 
-/** Names a network and city, for example `Berlin, DE, AS3320`. */
-function nameOf({ city, state, country, asn }: GlobalpingProbe): string {
-  return [city, state, country, asn === undefined ? undefined : `AS${asn}`].filter(Boolean).join(", ");
-}
-
-function atlasResult(result: JsonObject, timestamp: number, from: string): JsonObject {
-  const { total, rcv } = objectOf(result.stats);
-  const timings = Array.isArray(result.timings)
-    ? result.timings.map((each) => ({ rtt: objectOf(each).rtt }))
-    : [];
-  // `timings` only contains the packets that came back.
-  const numLost = Number.isSafeInteger(total) ? Math.max(0, Number(total) - timings.length) : 0;
-  const lost = Array.from({ length: Math.min(numLost, MAX_PACKETS) }, () => ({ x: "*" }));
-  return {
-    timestamp,
-    from,
-    dst_addr: result.resolvedAddress,
-    sent: total,
-    rcvd: rcv,
-    result: [...timings, ...lost],
-  };
-}
-
-function* resultsOf(measurement: JsonObject): Generator<{ probe: GlobalpingProbe; result: JsonObject }> {
+/** The results of a measurement. `isV6` is undefined if the probe did not find an address for the target. */
+export function* globalpingResults(
+  measurement: JsonObject,
+): Generator<{ probe: GlobalpingProbe; result: JsonObject; isV6: boolean | undefined }> {
   for (const each of measurement.results as unknown[]) {
-    const { probe, result } = objectOf(each);
-    yield { probe: probeOf(objectOf(probe)), result: objectOf(result) };
+    const result = objectOf(objectOf(each).result);
+    const address = parseAddress(String(result.resolvedAddress));
+    yield { probe: probeOf(objectOf(objectOf(each).probe)), result, isV6: address && address.length === 16 };
   }
 }
 
