@@ -81,12 +81,8 @@ export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: Obje
       // Objects with nothing between them are parsed one by one.
       if (bounds[at - 1] < bounds[at]) bytes[bounds[at - 1]] = COMMA;
     }
-    const [begin, end] = [bounds[from], bounds[to - 1]];
-    // The brackets are written in place if there is room, because joining strings would copy them.
-    const isRoom = begin > (bounds[from - 1] ?? 0) && end < (bounds[to] ?? bytes.length);
-    if (isRoom) [bytes[begin - 1], bytes[end]] = [OPEN_BRACKET, CLOSE_BRACKET];
-    const text = decoder.decode(isRoom ? bytes.subarray(begin - 1, end + 1) : bytes.subarray(begin, end));
-    const objects = parseLenientJson(isRoom ? text : `[${text}]`) as unknown[];
+    const text = decoder.decode(bytes.subarray(bounds[from], bounds[to - 1]));
+    const objects = parseLenientJson(`[${text}]`) as unknown[];
     const areAll = objects?.length === (to - from) / 2;
     for (let at = from; at < to; at += 2) {
       const index = at / 2;

@@ -4,14 +4,11 @@
  * @module
  */
 import { concat } from "@std/bytes";
-import { JsonObjectScanner, type JsonPiece, MAX_OBJECT_BYTES, parsePiece } from "./json_stream.ts";
+import { JsonObjectScanner, MAX_OBJECT_BYTES, parsePiece } from "./json_stream.ts";
 import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
 import { MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
 
 const NEWLINE = 0x0a;
-const SPACE = 0x20;
-const BLANK_BYTES = 1 << 16;
-
 const NOT_JSON: Finding = { reason: "invalidJson", found: "it is not JSON" };
 
 export interface Found {
@@ -49,15 +46,17 @@ export interface ByteReader {
 export class MeasurementReader {
   readonly #toUtf8 = new ToUtf8();
   readonly #decoder = new TextDecoder();
-  /** Text and bytes received before the format is known, without the blank beginning. */
+  /** Text and bytes received before the format is known, without blank chunks. */
   #head = "";
   #chunks: Uint8Array[] = [];
+  /** Length of the blank beginning of the head. */
+  #numBlank = 0;
   /** Lines in the head, and their number at which the format is determined next. */
   #numLines = 0;
   #nextLines = 1;
-  /** The blank beginning: `cutLines` are those of a chunk that is in the head. */
-  readonly #blank = { bytes: 0, lines: 0, cutLines: 0 };
-  #json: ByteReader | undefined;
+  /** Lines of the blank chunks before the head. */
+  #blankLines = 0;
+  readonly #json: ByteReader;
   #text: TextReader | undefined;
   /** Whether lines end with just a carriage return, as in spreadsheets for old Macs. */
   #isCarriageReturns = false;
@@ -68,14 +67,16 @@ export class MeasurementReader {
    * @param path The file, for errors.
    * @param options `isCompressed`: errors say that offsets are in the decompressed text.
    * @param take Called with each finding, in text order.
-   * @param json Takes JSON; by default it is read here.
+   * @param json Takes JSON, and blank bytes before the format is known; by default it is read here.
    */
   constructor(
     readonly path: string,
     readonly options: ReadingOptions & { isCompressed?: boolean },
     readonly take: TakeFinding,
-    readonly json?: ByteReader,
-  ) {}
+    json?: ByteReader,
+  ) {
+    this.#json = json ?? new JsonReader(path, options, take);
+  }
 
   /** @throws {UserError} If reading cannot continue. */
   push(chunk: Uint8Array): void {
@@ -88,13 +89,13 @@ export class MeasurementReader {
   }
 
   #read(chunk: Uint8Array, isEnd: boolean): void {
-    if (this.#json) this.#json.push(chunk);
+    if (this.format === "json") this.#json.push(chunk);
     else {
       const text = this.#decoder.decode(chunk, { stream: !isEnd });
       if (this.#text) this.#pushText(text);
       else this.#readHead(chunk, text, isEnd);
     }
-    if (isEnd) this.#json ? this.#json.end() : this.#text?.push(undefined);
+    if (isEnd) this.format === "json" ? this.#json.end() : this.#text?.push(undefined);
   }
 
   #pushText(text: string): void {
@@ -105,33 +106,34 @@ export class MeasurementReader {
    * Determines the format at the ends of lines 1, 2, 4, 8, …, at {@link MAX_HEAD_CHARACTERS} and at the end of
    * the text: the format depends only on the text, and each character is examined a bounded number of times.
    */
-  #readHead(chunk: Uint8Array, whole: string, isEnd: boolean): void {
-    const text = this.#head === "" ? whole.trimStart() : whole;
-    const numCut = text.length < whole.length ? numNewlines(whole.slice(0, whole.length - text.length)) : 0;
-    // An empty file contains no measurements: an empty log among others is not an error.
-    if (this.#head === "" && text === "") {
-      this.#blank.bytes += chunk.length;
-      this.#blank.lines += numCut;
-      return;
+  #readHead(chunk: Uint8Array, text: string, isEnd: boolean): void {
+    if (this.#head === "") {
+      this.#numBlank = text.length - text.trimStart().length;
+      // An empty file contains no measurements: an empty log among others is not an error.
+      if (this.#numBlank === text.length) {
+        this.#json.push(chunk);
+        this.#blankLines += numNewlines(text);
+        return;
+      }
     }
-    this.#blank.cutLines += numCut;
     const before = this.#head.length;
+    const limit = this.#numBlank + MAX_HEAD_CHARACTERS;
     this.#head += text;
     this.#chunks.push(chunk);
     for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
       const length = before + at + 1;
-      if (length > MAX_HEAD_CHARACTERS) break;
-      if (++this.#numLines < this.#nextLines) continue;
+      if (length > limit) break;
+      if (length <= this.#numBlank || ++this.#numLines < this.#nextLines) continue;
       this.#nextLines *= 2;
       if (this.#open(length, false)) return;
     }
-    if (isEnd || this.#head.length >= MAX_HEAD_CHARACTERS) this.#open(MAX_HEAD_CHARACTERS, isEnd);
+    if (isEnd || this.#head.length >= limit) this.#open(limit, isEnd);
   }
 
   /** Recognises the format by the first characters. @returns False if that takes more of them. */
   #open(length: number, isEnd: boolean): boolean {
     const { path, options, take } = this;
-    let head = this.#head.slice(0, length);
+    let head = this.#head.slice(this.#numBlank, length);
     this.#isCarriageReturns = /\r.+\r/.test(head) && !head.includes("\n");
     if (this.#isCarriageReturns) head = head.replaceAll("\r", "\n");
     const recognised = recognise(head, isEnd, options, path);
@@ -140,27 +142,14 @@ export class MeasurementReader {
     [this.#head, this.#chunks] = ["", []];
     if (recognised.kind === "json") {
       this.format = "json";
-      this.#json = this.json ?? new JsonReader(path, options, take);
-      this.#pushBlank(this.#json);
       this.#json.push(bytes);
     } else {
       this.format = recognised.format.name;
-      const numBlank = this.#blank.lines + this.#blank.cutLines;
-      this.#text = recognised.format.open(options, (finding, line) => take(finding, line + numBlank), path);
+      const takeHere = (finding: Finding, line: number) => take(finding, line + this.#blankLines);
+      this.#text = recognised.format.open(options, takeHere, path);
       this.#pushText(text);
     }
     return true;
-  }
-
-  /** Replaces the blank beginning, so that offsets and lines in JSON are those of the text. */
-  #pushBlank(json: ByteReader): void {
-    let { bytes, lines } = this.#blank;
-    while (bytes > 0) {
-      const part = new Uint8Array(Math.min(bytes, BLANK_BYTES)).fill(SPACE).fill(NEWLINE, 0, lines);
-      json.push(part);
-      bytes -= part.length;
-      lines = Math.max(0, lines - part.length);
-    }
   }
 }
 
@@ -172,8 +161,8 @@ function numNewlines(text: string): number {
 
 class JsonReader implements ByteReader {
   readonly #scanner: JsonObjectScanner;
-  /** The number of findings before each unfinished object that is too long to be parsed. */
-  readonly #numBefore: number[] = [];
+  /** The line of each unfinished object that is too long to be parsed, and the findings before it. */
+  readonly #long: { line: number; numBefore: number }[] = [];
   #numFound = 0;
   /** Line of the next piece's first byte, from 1. */
   #line = 1;
@@ -189,26 +178,35 @@ class JsonReader implements ByteReader {
   /** @throws {UserError} If the text is not JSON. */
   push(chunk: Uint8Array): void {
     const piece = this.#scanner.push(chunk);
-    const lines = this.#linesOf(piece);
-    const { marks } = piece;
+    const { bytes, marks, bounds, offsetBytes, numConsumed } = piece;
+    // Before parsing, which overwrites the bytes.
+    const newlines: number[] = [];
+    for (let at = bytes.indexOf(NEWLINE); at >= 0 && at < numConsumed; at = bytes.indexOf(NEWLINE, at + 1)) {
+      newlines.push(at);
+    }
+    let numPassed = 0;
+    const moveTo = (at: number): number => {
+      while (newlines[numPassed] < at) numPassed++;
+      return this.#line + numPassed;
+    };
     let mark = 0;
     const addMarks = (numBefore: number) => {
-      for (; marks[mark]?.numBefore <= numBefore; mark++) this.#addMark(marks[mark].kind, lines.marks[mark]);
+      for (; marks[mark]?.numBefore <= numBefore; mark++) {
+        this.#addMark(marks[mark].kind, moveTo(marks[mark].offsetBytes - offsetBytes));
+      }
     };
     parsePiece(piece, (object, index) => {
       addMarks(index);
-      const line = lines.bounds[index];
-      if (!object) {
-        this.#found(NOT_JSON, line);
-        return;
-      }
+      const line = moveTo(bounds[2 * index]);
       const numBefore = this.#numFound;
-      for (const [result, format] of resultsIn(object, this.options)) {
+      if (!object) this.#found(NOT_JSON, line);
+      for (const [result, format] of object ? resultsIn(object, this.options) : []) {
         for (const finding of format.findings(result, this.options)) this.#found(finding, line);
       }
       if (this.#numFound === numBefore) this.#found({ skipped: NOT_A_RESULT }, line);
     });
     addMarks(Infinity);
+    this.#line += newlines.length;
   }
 
   /** @throws {UserError} If the text ended inside an object. */
@@ -222,32 +220,11 @@ class JsonReader implements ByteReader {
   }
 
   #addMark(kind: "damaged" | "begin" | "end", line: number): void {
-    if (kind === "begin") this.#numBefore.push(this.#numFound);
-    else if (kind === "damaged") this.#found(NOT_JSON, line);
-    else if (this.#numBefore.pop() === this.#numFound) {
-      this.#found({ reason: "objectTooLong", found: `more than ${MAX_OBJECT_BYTES} bytes` }, line);
-    }
-  }
-
-  /** Line numbers of a piece's objects and marks. Must precede parsing, which overwrites the bytes. */
-  #linesOf(
-    { bytes, bounds, marks, offsetBytes, numConsumed }: JsonPiece,
-  ): { bounds: number[]; marks: number[] } {
-    const places = [
-      ...Array.from({ length: bounds.length / 2 }, (_, i) => ({ at: bounds[2 * i], i, isMark: false })),
-      ...marks.map(({ offsetBytes: at }, i) => ({ at: at - offsetBytes, i, isMark: true })),
-    ].sort((a, b) => a.at - b.at);
-    const lines = { bounds: [] as number[], marks: [] as number[] };
-    let newline = bytes.indexOf(NEWLINE);
-    const moveTo = (end: number) => {
-      for (; newline >= 0 && newline < end; newline = bytes.indexOf(NEWLINE, newline + 1)) this.#line++;
-    };
-    for (const { at, i, isMark } of places) {
-      moveTo(at);
-      lines[isMark ? "marks" : "bounds"][i] = this.#line;
-    }
-    moveTo(numConsumed);
-    return lines;
+    if (kind === "damaged") return this.#found(NOT_JSON, line);
+    if (kind === "begin") return void this.#long.push({ line, numBefore: this.#numFound });
+    const long = this.#long.pop();
+    if (long?.numBefore !== this.#numFound) return;
+    this.#found({ reason: "objectTooLong", found: `more than ${MAX_OBJECT_BYTES} bytes` }, long.line);
   }
 }
 
