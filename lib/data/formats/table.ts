@@ -193,33 +193,30 @@ export function layoutOf(
   const areNumbers = isByNumber(options);
   let fault: Fault | undefined;
   const find = (key: string): number => {
-    let asked = columns.get(key);
-    if (asked === undefined) {
-      if (!hasHeader) return -1;
-      const usual = USUAL_NAMES[key] ?? [key];
-      const field = usual.map((name) => words.indexOf(name)).find((field) => field >= 0) ?? -1;
-      if (names.indexOf(names[field], field + 1) < 0) return field;
-      asked = names[field];
-    }
-    const same = names.includes(asked)
+    const asked = columns.get(key);
+    const usual = hasHeader ? (USUAL_NAMES[key] ?? [key]).find((name) => words.includes(name)) : undefined;
+    if (asked === undefined && usual === undefined) return -1;
+    const isCalled = asked === undefined
+      ? (_: string, field: number) => words[field] === usual
+      : names.includes(asked)
       ? (name: string) => name === asked
       : (name: string) => name.toLowerCase() === asked.toLowerCase();
-    const fields = areNumbers ? [] : [...names.keys()].filter((field) => same(names[field]));
+    const isPosition = asked !== undefined && areNumbers;
+    const fields = isPosition ? [] : [...names.keys()].filter((field) => isCalled(names[field], field));
     if (fields.length === 1) return fields[0];
     // A number selects a column, from 1, unless another key has a name and a column is called so.
-    const number = fields.length === 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
+    const number = fields.length === 0 && /^\d+$/.test(asked ?? "") ? Number(asked) : 0;
     if (number >= 1 && number <= names.length) return number - 1;
     if (mayLackRtt && RTT_KEYS.includes(key) && fields.length === 0) return -1;
     fault ??= {
-      expected: `exactly one called ${shortened(asked)} for ${key}`,
-      advice: "correct --columns (a number chooses a column, from 1, a.b field b of field a) or the header",
+      expected: `exactly one called ${shortened(asked ?? names[fields[0]])} for ${key}`,
+      advice: "correct --columns (a number chooses a column, from 1) or the header",
     };
     return -1;
   };
   const findOne = (keys: readonly string[]): { key: string; field: number } => {
-    const given = keys.filter((key) => columns.has(key));
-    const found = (given.length > 0 ? given : keys).map((key) => ({ key, field: find(key) }));
-    return found.find(({ field }) => field >= 0) ?? { key: keys[0], field: -1 };
+    const key = keys.find((each) => columns.has(each)) ?? keys.find((each) => find(each) >= 0) ?? keys[0];
+    return { key, field: find(key) };
   };
   const [src, dst, date, hour, zone, metric, hop, hopHost] = [
     ...["src", "dst", "date", "hour", "zone", "metric", "hop", "hopHost"],
@@ -328,8 +325,6 @@ export function unitMsIn(name: string, usual = "ms"): number {
 const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
 /** The last decimal mark of a number. */
 const MARK = /\d([.,])\d[^.,]*$/;
-/** How many runs of traceroute or mtr, each between other ends, may be incomplete. */
-const MAX_ROUTES = 1 << 10;
 /** How many lost moments of a long table are kept, so that two of its series do not tell one loss twice. */
 const MAX_LOST_MOMENTS = 1 << 14;
 const LOST = [FAILED_RTT_MS];
@@ -340,12 +335,6 @@ interface Ends {
   readonly src: string | undefined;
   readonly dst: string | undefined;
   readonly timeUs: number;
-}
-
-/** A run of traceroute or mtr. */
-interface Route extends Ends {
-  /** Whether its destination has a row. */
-  isDestination: boolean;
 }
 
 /** Reads records as rows: those of a text, or of all JSON with the same options, whose files have no end here. */
@@ -361,8 +350,8 @@ export class TableRows {
   /** Without a time column, the number of rows determines the time of the next one. */
   #numRows = 0;
   readonly #lostMoments = new Set<string>();
-  /** The newest run between two ends. */
-  readonly #routes = new Map<string, Route>();
+  /** The newest run of traceroute or mtr, and whether its destination has a row. */
+  #route: Ends & { readonly isDestination: boolean } | undefined;
 
   /** @param hasSemicolons Whether semicolons separate fields, so that a comma is a decimal one. */
   constructor(readonly options: ReadingOptions, readonly hasSemicolons = false) {}
@@ -405,7 +394,7 @@ export class TableRows {
 
   /** Ends the table. @throws {FormatError} If its moments have several RTTs. */
   end(path: string, take: TakeRow): void {
-    for (const route of this.#routes.values()) this.#endRoute(route, take);
+    this.#endRoute(take);
     const fault = this.#moments.end();
     if (fault) throw new FormatError(fault, { path });
   }
@@ -438,33 +427,28 @@ export class TableRows {
 
   /**
    * Whether a hop is the destination: the RTT of a router is not that of the destination. The first hop of
-   * another run between the same ends shows that the run before is complete.
+   * another run shows that the run before is complete.
    */
   #isDestination(ends: Ends, hop = "", take: TakeRow): boolean {
     const { addresses, dst: [constant] = [""] } = this.options;
     const isDestination = addressIn(hop, addresses) === addressIn(ends.dst ?? constant, addresses);
-    const key = `${ends.src} ${ends.dst}`;
-    const route = this.#routes.get(key);
-    if (route && Object.is(route.timeUs, ends.timeUs)) {
-      route.isDestination ||= isDestination;
-      return isDestination;
-    }
-    if (route) this.#endRoute(route, take);
-    else if (this.#routes.size === MAX_ROUTES) {
-      const [[oldest, ended]] = this.#routes;
-      this.#endRoute(ended, take);
-      this.#routes.delete(oldest);
-    }
-    this.#routes.set(key, { ...ends, isDestination });
+    const isSame = this.#route?.src === ends.src && this.#route?.dst === ends.dst &&
+      Object.is(this.#route?.timeUs, ends.timeUs);
+    if (!isSame) this.#endRoute(take);
+    this.#route = {
+      ...ends,
+      isDestination: isDestination || (isSame && this.#route?.isDestination === true),
+    };
     return isDestination;
   }
 
   /** A run without a row of its destination is a loss. A destination by name may have another address. */
-  #endRoute({ isDestination, ...ends }: Route, take: TakeRow): void {
+  #endRoute(take: TakeRow): void {
     const { options } = this;
-    const dst = ends.dst ?? options.dst?.[0] ?? "";
-    if (isDestination) return;
-    if (isHost(dst, { ...options, addresses: undefined })) take(pingRow({ ...ends, rttsMs: LOST }, options));
+    if (!this.#route || this.#route.isDestination) return;
+    const dst = this.#route.dst ?? options.dst?.[0] ?? "";
+    const isAddress = isHost(dst, { ...options, addresses: undefined });
+    if (isAddress) take(pingRow({ ...this.#route, rttsMs: LOST }, options));
     else take({ reason: "incompleteResult", found: `a route without a hop at ${shortened(dst)}` });
   }
 
@@ -712,8 +696,9 @@ class TableReader implements TextReader {
   #scanner: CsvScanner | undefined;
   #separator: CsvSeparator = ",";
   #rows: TableRows;
-  /** Records read before the header was found. */
-  #first: CsvRecord[] = [];
+  /** The first record: the header, unless it is one of the comments. */
+  #first: CsvRecord | undefined;
+  #numComments = 0;
   #layout: Layout | undefined;
   #hasHeader = true;
   /** The layout whose reading was said last. */
@@ -737,13 +722,10 @@ class TableReader implements TextReader {
       if (isNoRow(record)) return;
       if (this.#separator === " " && record.fields) this.#dropBlanks(record.fields);
       if (this.#layout) this.#takeRow(record, this.#layout);
-      else {
-        this.#first.push(record);
-        this.#begin(this.#first.length > MAX_COMMENT_RECORDS);
-      }
+      else this.#begin(record);
     });
     if (text !== undefined) return;
-    if (!this.#layout) this.#begin(true);
+    if (!this.#layout) throw this.#headerError();
     if (this.#numRows === 0) {
       throw new NoMeasurementsError(
         { found: "it has no rows below its header", expected: "at least one", advice: "check the file" },
@@ -764,30 +746,23 @@ class TableReader implements TextReader {
     else fields.shift();
   }
 
-  /** Checks whether the newest record is the header. @param isLast Whether it must be. */
-  #begin(isLast: boolean): void {
-    const record = this.#first.at(-1);
-    const fields = record?.fields ?? [];
+  /** Checks whether a record is the header. */
+  #begin(record: CsvRecord): void {
+    this.#first ??= record;
+    const fields = record.fields ?? [];
     this.#hasHeader = !isByNumber(this.options) || isHeader(fields, this.options);
     const layout = layoutOf(fields, this.options, { hasHeader: this.#hasHeader });
-    if (record?.fields && !layout.fault) {
+    if (record.fields && !layout.fault) {
       this.#layout = layout;
-      this.#first = [];
       if (!this.#hasHeader) this.#takeRow(record, layout);
-    } else if (isLast) {
-      throw new NoMeasurementsError(this.#headerFault(), { path: this.path, place: "its header" });
-    }
+    } else if (++this.#numComments > MAX_COMMENT_RECORDS) throw this.#headerError();
   }
 
-  #headerFault(): Fault {
-    const [header] = this.#first;
-    if (!header) {
-      return { found: "it is empty", expected: "a header with column names", advice: "check the file" };
-    }
-    if (!header.fields) {
-      return { found: `found ${header.fault}`, expected: "column names", advice: "check the file" };
-    }
-    return columnsFault(header.fields, layoutOf(header.fields, this.options).fault);
+  #headerError(): NoMeasurementsError {
+    const { fields, fault = "it is empty" } = this.#first ?? {};
+    const isUnclear = { found: fault, expected: "a header with column names", advice: "check the file" };
+    const found = fields ? columnsFault(fields, layoutOf(fields, this.options).fault) : isUnclear;
+    return new NoMeasurementsError(found, { path: this.path, place: "its header" });
   }
 
   #takeRow(record: CsvRecord, { names }: Layout): void {
