@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-control-regex
 /**
  * All measurement formats, how a file's first bytes identify them, and how results are found in JSON objects.
  *
@@ -27,15 +28,23 @@ export const FORMATS: readonly Format[] = [
 ];
 
 const WRITE_CSV = "write it with mtr --csv, and name its columns";
-/** Reports of `mtr --json` have no times. */
-const MTR: NonNullable<Format["json"]> = {
-  isResult: ({ report }) => "mtr" in objectOf(report),
-  findings:
-    () => [{ reason: "incompleteResult", found: "a report of mtr without a time", advice: WRITE_CSV }],
+/** JSON of other programs, which is not searched for results. */
+const OTHER_JSON:
+  readonly (readonly [isIt: (object: JsonObject) => boolean, found: string, advice: string])[] = [
+    [({ report }) => "mtr" in objectOf(report), "a report of mtr without a time", WRITE_CSV],
+    [({ datapoints }) => Array.isArray(datapoints), "an answer of Graphite", "get it with format=csv"],
+  ];
+const otherJson: JsonFormat = {
+  name: "other",
+  isResult: (object) => OTHER_JSON.some(([isIt]) => isIt(object)),
+  findings: (object) =>
+    OTHER_JSON.filter(([isIt]) => isIt(object)).map(([, found, advice]) => (
+      { reason: "incompleteResult", found, advice }
+    )),
 };
-const JSON_FORMATS = [
+const JSON_FORMATS: readonly JsonFormat[] = [
   ...FORMATS.flatMap(({ name, json }) => json ? [{ name, ...json }] : []),
-  { name: "mtr", ...MTR },
+  otherJson,
 ];
 const TEXT_FORMATS = FORMATS.flatMap(({ name, text }) => text ? [{ name, ...text }] : []);
 
@@ -60,20 +69,11 @@ export type JsonFormat = NonNullable<Format["json"]> & { readonly name: string }
 
 /** Names of fields that only a measurement has: a time or a destination. */
 const MEASURED = /^(?:@?(?:event_?|start_?)?time(?:stamp)?|ts|dst|destination|target)(?:_\w+)?$/i;
-/** JSON of other programs, by a field of it. */
-const JSON_LOOKS: readonly (readonly [field: string, looks: string])[] = [
-  ["datapoints", "an answer of Graphite (get it with format=csv)"],
-  ["series", "an answer of InfluxDB (get it as CSV)"],
-];
-
 /** What could be a measurement, but is not in a known form. */
-const UNKNOWN: NonNullable<Format["json"]> & { name: string } = {
+const UNKNOWN: JsonFormat = {
   name: "unknown",
-  isResult: (object) =>
-    Object.keys(object).some((name) => MEASURED.test(name)) || looksOfJson(object) !== undefined,
+  isResult: (object) => Object.keys(object).some((name) => MEASURED.test(name)),
   findings(object, { columns }) {
-    const looks = looksOfJson(object);
-    if (looks !== undefined) return [{ reason: "incompleteResult", found: `it looks like ${looks}` }];
     const found = `found ${shortened(Object.keys(object).join(", "), 120)}`;
     const expected = columns
       ? `the fields ${[...columns.values()].join(", ")}`
@@ -84,10 +84,6 @@ const UNKNOWN: NonNullable<Format["json"]> & { name: string } = {
     return [{ reason: "incompleteResult", found, expected, advice }];
   },
 };
-
-function looksOfJson(object: JsonObject): string | undefined {
-  return JSON_LOOKS.find(([field]) => Array.isArray(object[field]))?.[1];
-}
 
 /**
  * The results in an object and their formats, in order: the object itself, or results anywhere inside it.
@@ -156,7 +152,6 @@ export function recognise(
   const numLines = lines.split("\n").length - 1;
   const hasManyLines = numLines > MAX_UNKNOWN_LINES;
   // `ping -f` writes backspaces.
-  // deno-lint-ignore no-control-regex
   const isBinary = /[\0-\x07\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));
   if (name !== undefined) {
     const format = TEXT_FORMATS.find((each) => each.name === name);
@@ -181,16 +176,11 @@ export function recognise(
 
 /** First bytes of files that do not contain measurements. */
 const LOOKS: readonly (readonly [RegExp, string])[] = [
-  // deno-lint-ignore no-control-regex
   [/^PK(?:\x03\x04|\x05\x06)/, "it looks like a zip archive or a spreadsheet (unpack it, or save it as CSV)"],
-  [/^SQLite format 3\0/, "it looks like an SQLite database (export a table as CSV)"],
   [/^PAR1/, "it looks like Parquet, which is not read from a stream (name the file)"],
-  [/^ARROW1|^ORC/, "it looks like Arrow or ORC (convert it to Parquet)"],
-  [/^%PDF/, "it looks like PDF"],
   [/^\s*<(?:!doctype html|html|head|body)/i, "it looks like HTML (a login or error page?)"],
   [/^\s*<\?xml|^\s*<rrd>/, "it looks like XML (of an RRD: rrdtool xport --json)"],
   [/^RRD\0/, "it looks like an RRD (rrdtool xport --json)"],
-  // deno-lint-ignore no-control-regex
   [/^\x12\x05/, "it looks like warts of scamper (sc_warts2json)"],
   [/^\s*(?:mtr_version|HOST:|Start:)/i, `it looks like the output of mtr (${WRITE_CSV})`],
   [
@@ -200,18 +190,12 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
   [/^Target Name: .*\n *IP: /, "it looks like a report of PingPlotter (export its samples as CSV)"],
   ...OTHER_TOOLS,
   [
-    /^# (?:HELP|TYPE) \w/m,
+    /^# (?:HELP|TYPE) \w|^# EOF$|^\w+\{[^}\n]*\} [\d.e+-]+ \d+$/m,
     "it looks like metrics of an exporter (fetch prometheus, once they are stored)",
   ],
   [/^\{[^}\n]*\} =>/, "it looks like the output of promtool (fetch prometheus, or query the API for JSON)"],
-  [
-    /^# EOF$|^\w+\{[^}\n]*\} [\d.e+-]+ \d+$/m,
-    "it looks like OpenMetrics (fetch prometheus, once they are stored)",
-  ],
   [/^[\w-]+,[^\s,]+=\S* \w+=\S+(?: \d+)?$/m, "it looks like lines of InfluxDB or Telegraf (export CSV)"],
-  [/^\x7fELF|^MZ\x90/, "it looks like a program"],
   [/^(?:[^\0]\0){4}|^(?:\0[^\0]){4}/, "it looks like UTF-16 without a byte order mark (convert it to UTF-8)"],
-  // deno-lint-ignore no-control-regex
   [/[\0-\x07\x0e-\x1a]/, "it looks like binary data"],
 ];
 
