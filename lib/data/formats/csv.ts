@@ -13,15 +13,9 @@
 export const MAX_RECORD_CHARACTERS = 1 << 16;
 
 const SPACE = 0x20;
+const QUOTE = 0x22;
 
 export type CsvSeparator = "," | ";" | "\t" | "|" | " ";
-
-/** Matches a field, quoted or not, and what ends it: a separator, a newline or the end of the text. */
-function fieldPattern(separator: CsvSeparator): RegExp {
-  const end = `([${separator}]|\\n|$)`;
-  return new RegExp(` *"((?:[^"]|"")*)"[^\\S\\n${separator}]*${end}|(?! *")([^${separator}\\n]*)${end}`, "y");
-}
-const QUOTED = / *"(?:[^"]|"")*"(?!")/y;
 
 /** The fields of a record, or what is wrong with it. `line` is its first line, from 1. */
 export type CsvRecord =
@@ -34,19 +28,12 @@ export class CsvScanner {
   #at = 0;
   /** Line of the next record, from 1. */
   #line = 1;
-  /** Index of the next quote; recomputed once it is before {@link #at}. */
-  #quote = -1;
   /** Whether to skip the rest of the line. */
   #isSkipping = false;
   /** Number of fields of the last record, and probably of the next one. */
   #numFields = 0;
-  readonly #separator: CsvSeparator;
-  readonly #field: RegExp;
 
-  constructor(separator: CsvSeparator = ",") {
-    this.#separator = separator;
-    this.#field = fieldPattern(separator);
-  }
+  constructor(readonly separator: CsvSeparator = ",") {}
 
   /**
    * Takes the next characters; undefined at the end of the text.
@@ -58,7 +45,6 @@ export class CsvScanner {
     const isLast = chunk === undefined;
     this.#text = this.#text.slice(this.#at) + (chunk ?? "");
     this.#at = 0;
-    this.#quote = -1;
     while (this.#at < this.#text.length) {
       if (this.#isSkipping) {
         const newline = this.#text.indexOf("\n", this.#at);
@@ -67,70 +53,77 @@ export class CsvScanner {
         this.#at = newline < 0 ? this.#text.length : newline + 1;
         continue;
       }
-      const record = this.#scanPlain() ?? this.#scan(isLast);
+      const record = this.#scan(isLast);
       if (!record) return;
       this.#isSkipping = record.fault !== undefined;
       if (record.fault !== undefined || record.fields.length > 1 || record.fields[0] !== "") take(record);
     }
   }
 
-  /** Reads a complete record without quotes, as most are; undefined for any other. */
-  #scanPlain(): CsvRecord | undefined {
-    const end = this.#text.indexOf("\n", this.#at);
-    if (end < 0 || end - this.#at >= MAX_RECORD_CHARACTERS) return undefined;
-    if (this.#quote < this.#at) {
-      const found = this.#text.indexOf('"', this.#at);
-      this.#quote = found < 0 ? this.#text.length : found;
-    }
-    if (this.#quote < end) return undefined;
-    const fields = new Array<string>(this.#numFields);
-    let numFields = 0;
-    for (let from = this.#at; from <= end;) {
-      const found = this.#text.indexOf(this.#separator, from);
-      const to = found < 0 || found > end ? end : found;
-      const isBare = this.#text.charCodeAt(from) > SPACE && this.#text.charCodeAt(to - 1) > SPACE;
-      const field = this.#text.slice(from, to);
-      fields[numFields++] = isBare ? field : field.trim();
-      from = to + 1;
-    }
-    if (numFields < this.#numFields) fields.length = numFields;
-    this.#numFields = numFields;
-    this.#at = end + 1;
-    return { line: this.#line++, fields };
-  }
-
   /** Reads a record; undefined if it is incomplete. */
   #scan(isLast: boolean): CsvRecord | undefined {
-    const text = this.#text.slice(this.#at, this.#at + MAX_RECORD_CHARACTERS);
-    const isTooLong = text.length === MAX_RECORD_CHARACTERS;
-    const isWhole = isLast && this.#at + text.length === this.#text.length;
+    const text = this.#text;
+    const { separator } = this;
     const line = this.#line;
-    const unfinished = (found: string): CsvRecord | undefined => {
-      if (isTooLong) return { line, fault: `${found} within ${MAX_RECORD_CHARACTERS} characters` };
-      return isLast ? { line, fault: found } : undefined;
-    };
-    const fields: string[] = [];
-    let at = 0;
+    const limit = this.#at + MAX_RECORD_CHARACTERS;
+    const isWaiting = !isLast && text.length < limit;
+    const fields = new Array<string>(this.#numFields);
+    let numFields = 0;
     let numLines = 1;
-    while (true) {
-      this.#field.lastIndex = QUOTED.lastIndex = at;
-      const match = this.#field.exec(text);
-      if (!match) {
-        return QUOTED.test(text)
-          ? { line, fault: "text after a closing quote" }
-          : unfinished("a quote that is never closed");
+    let end = this.#endOfLine(this.#at, isLast);
+    for (let from = this.#at, to = -1; to < 0 || to !== end; from = to + 1) {
+      if (end < 0 && isWaiting) return undefined;
+      let quote = from;
+      let first = text.charCodeAt(from);
+      if (first === SPACE && separator !== " ") {
+        while (text.charCodeAt(quote) === SPACE) quote++;
+        if (text.charCodeAt(quote) === QUOTE) first = QUOTE;
       }
-      at = this.#field.lastIndex;
-      const [, quoted, endOfQuoted, plain, endOfPlain] = match;
-      if (quoted?.includes("\n")) numLines += quoted.split("\n").length - 1;
-      fields.push(quoted === undefined ? plain.trim() : quoted.trimEnd().replaceAll(`""`, `"`));
-      const end = endOfQuoted ?? endOfPlain;
-      if (end === "" && !isWhole) return unfinished("no end of record");
-      if (end === this.#separator) continue;
-      this.#at += at;
-      this.#line += numLines;
-      return { line, fields };
+      if (first !== QUOTE) {
+        to = text.indexOf(separator, from);
+        if (to < 0 || (to > end && end >= 0)) to = end;
+        const field = text.slice(from, to);
+        const isBare = first > SPACE && text.charCodeAt(to - 1) > SPACE;
+        fields[numFields++] = isBare ? field : field.trim();
+      } else {
+        let close = text.indexOf('"', quote + 1);
+        while (close >= 0 && text.charCodeAt(close + 1) === QUOTE) close = text.indexOf('"', close + 2);
+        const isClosed = close >= 0 && close + 1 < limit && (close + 1 < text.length || isLast);
+        if (!isClosed) return isWaiting ? undefined : this.#fault("a quote that is never closed");
+        const field = text.slice(quote + 1, close);
+        if (close > end) {
+          end = this.#endOfLine(close, isLast);
+          numLines += field.split("\n").length - 1;
+        }
+        to = close + 1;
+        while (to !== end && to < limit && text[to] !== separator && text.charCodeAt(to) <= SPACE) to++;
+        if (to !== end && to < limit && text[to] !== separator) {
+          return isWaiting && to === text.length ? undefined : { line, fault: "text after a closing quote" };
+        }
+        fields[numFields++] = field.trimEnd().replaceAll('""', '"');
+      }
+      if (to < 0 || to >= limit) return this.#fault("no end of record");
     }
+    fields.length = numFields;
+    this.#numFields = numFields;
+    this.#at = end + 1;
+    this.#line += numLines;
+    return { line, fields };
+  }
+
+  /** Index of the next newline or of the end of the text; -1 if it is not known or too far. */
+  #endOfLine(from: number, isLast: boolean): number {
+    const found = this.#text.indexOf("\n", from);
+    const end = found < 0 && isLast ? this.#text.length : found;
+    return end - this.#at < MAX_RECORD_CHARACTERS ? end : -1;
+  }
+
+  #fault(found: string): CsvRecord {
+    const isLong = this.#text.length - this.#at >= MAX_RECORD_CHARACTERS;
+    return {
+      line: this.#line,
+      fault: isLong ? `${found} within ${MAX_RECORD_CHARACTERS} characters` : found,
+    };
   }
 }
 
