@@ -124,28 +124,19 @@ export function parseColumns(text: string): Columns {
   return columns;
 }
 
-/** Which field of a record has which role: indexes from 0, or -1. */
+/** What a field may be, besides an RTT: the hour is that of a date; the host is that of a hop of a route. */
+const ROLES = ["src", "dst", "time", "date", "hour", "zone", "metric", "hop", "hopHost"] as const;
+
+/** What the fields of records mean. Fields are numbered from 0; -1 if absent. */
 export interface Layout {
   readonly names: readonly string[];
-  readonly src: number;
-  readonly dst: number;
-  readonly time: number;
-  /** The date for a time of day in `time`; -1 if `time` contains the date. */
-  readonly date: number;
-  /** The hour, if `time` is only a date, and the zone, if `time` has none. */
-  readonly hour: number;
-  readonly zone: number;
+  readonly at: Readonly<Record<(typeof ROLES)[number], number>>;
   readonly timeUnit: TimeUnit;
   /** The RTT fields; in a wide table, each with its destination. */
   readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
   readonly rttUnitMs: number;
   /** Fields that may tell a loss. */
   readonly signals: readonly Signal[];
-  /** What the value is, in long tables. */
-  readonly metric: number;
-  /** A hop of a route, and the host that replied there. */
-  readonly hop: number;
-  readonly hopHost: number;
   /** By the keys of {@link INTEGER_KEYS}. */
   readonly integers: readonly number[];
   /** Fields that may tell rows of one moment apart. */
@@ -218,27 +209,26 @@ export function layoutOf(
     const key = keys.find((each) => columns.has(each)) ?? keys.find((each) => find(each) >= 0) ?? keys[0];
     return { key, field: find(key) };
   };
-  const [src, dst, date, hour, zone, metric, hop, hopHost] = [
-    ...["src", "dst", "date", "hour", "zone", "metric", "hop", "hopHost"],
-  ].map(find);
-  const integers = INTEGER_KEYS.map(find);
   const [time, rtt] = [TIME_KEYS, RTT_KEYS].map(findOne);
+  const integers = INTEGER_KEYS.map(find);
+  const fieldOf = (role: (typeof ROLES)[number]): number =>
+    role === "time" ? time.field : role === "hopHost" && find("hop") < 0 ? -1 : find(role);
+  const at = Object.fromEntries(ROLES.map((role) => [role, fieldOf(role)])) as Layout["at"];
   const isWide = rtt.field < 0 && time.field >= 0 && !RTT_KEYS.some((key) => columns.has(key));
   const hosts = isWide
     ? names.flatMap((name, field) => isHost(name, options) ? [{ field, dst: name }] : [])
     : [];
   const rtts = hosts.length > 0 ? hosts : [{ field: rtt.field }];
-  const used = new Set([src, dst, time.field, date, hour, zone, metric, hop, ...integers]);
-  for (const { field } of rtts) used.add(field);
+  const used = new Set([...Object.values(at), ...integers, ...rtts.map(({ field }) => field)]);
   const signals = hasHeader
     ? names.flatMap((_, field) => used.has(field) ? [] : signalOf(words[field], field) ?? [])
     : [];
-  const isOther = (field: number) => !used.has(field) || field === metric;
+  const isOther = (field: number) => !used.has(field) || field === at.metric;
   const states = signals.filter(({ kind }) => kind === "state" || kind === "word").map(({ field }) => field);
   for (const { field } of signals) used.add(field);
   const layout = {
-    ...{ names: hasHeader ? names : names.map((_, field) => `column ${field + 1}`), src, dst },
-    ...{ time: time.field, date: date === time.field ? -1 : date, hour, zone, metric, hop, hopHost },
+    names: hasHeader ? names : names.map((_, field) => `column ${field + 1}`),
+    at,
     timeUnit: TIME_UNITS[time.key],
     rtts,
     rttUnitMs: rtt.key === "rtt" && hasHeader ? unitMsIn(names[rtt.field] ?? "") : RTT_UNITS_MS[rtt.key],
@@ -247,8 +237,8 @@ export function layoutOf(
     others: [...names.keys()].filter(isOther).concat(states),
   };
   const missing = [
-    ...(src < 0 && !options.src ? ["src"] : []),
-    ...(dst < 0 && !options.dst && hosts.length === 0 ? ["dst"] : []),
+    ...(at.src < 0 && !options.src ? ["src"] : []),
+    ...(at.dst < 0 && !options.dst && hosts.length === 0 ? ["dst"] : []),
     ...(rtts[0].field < 0 && !mayLackRtt ? ["rtt"] : []),
   ];
   fault ??= missing.length === 0 ? undefined : missingFault(missing, names);
@@ -278,24 +268,26 @@ function readingOf(
   used: ReadonlySet<number>,
   options: ReadingOptions,
 ): Reading {
-  const { names, src, dst, time, date, hour, zone, rtts, rttUnitMs, signals } = layout;
+  const { names, at, rtts, rttUnitMs, signals } = layout;
   const nameOf = (field: number) => names[field] || `column ${field + 1}`;
-  const endOf = (field: number, end: "src" | "dst") =>
-    field < 0 ? constantWords(end, options[end]) ?? "none" : nameOf(field);
+  const endOf = (end: "src" | "dst") =>
+    at[end] < 0 ? constantWords(end, options[end]) ?? "none" : nameOf(at[end]);
   const given = options.zone ? `${options.zone} (--zone)` : "UTC unless stated; --zone";
-  const times = [date, hour, time].filter((field) => field >= 0).map(nameOf).join(" and ");
+  const times = [...new Set([at.date, at.hour, at.time])].filter((field) => field >= 0).map(nameOf).join(
+    " and ",
+  );
   const unit = ["ns", "us", "ms", "s"].find((name) => RTT_UNITS[name] === rttUnitMs);
   const paths = [...options.columns?.values() ?? []];
   const isPath = (name: string) => paths.some((path) => path.startsWith(`${name}.`));
   return {
     format: table.name,
-    time: time >= 0
-      ? `${times} (numbers: Unix ${layout.timeUnit}; other times: ${zone < 0 ? given : names[zone]})`
+    time: at.time >= 0
+      ? `${times} (numbers: Unix ${layout.timeUnit}; other times: ${at.zone < 0 ? given : names[at.zone]})`
       : options.startS === undefined
       ? "none"
       : "--start and --interval",
-    source: endOf(src, "src"),
-    destination: rtts[0].dst === undefined ? endOf(dst, "dst") : `the names of ${rtts.length} columns`,
+    source: endOf("src"),
+    destination: rtts[0].dst === undefined ? endOf("dst") : `the names of ${rtts.length} columns`,
     rtt: rtts[0].field < 0
       ? "absent"
       : rtts.map(({ field }) => `${nameOf(field)} (${unit}, unless stated)`).join(", "),
@@ -351,7 +343,7 @@ export class TableRows {
   #numRows = 0;
   readonly #lostMoments = new Set<string>();
   /** The newest run of traceroute or mtr, and whether its destination has a row. */
-  #route: Ends & { readonly isDestination: boolean } | undefined;
+  #route: Ends & { readonly key: string; isDestination: boolean } | undefined;
 
   /** @param hasSemicolons Whether semicolons separate fields, so that a comma is a decimal one. */
   constructor(readonly options: ReadingOptions, readonly hasSemicolons = false) {}
@@ -359,18 +351,19 @@ export class TableRows {
   /** @param fields Texts, or values of JSON. */
   read(fields: readonly unknown[], layout: Layout, take: TakeRow): void {
     const { options } = this;
+    const { at } = layout;
     const row = this.#numRows++;
-    const timeUs = layout.time < 0 ? intervalTimeUs(options, row) : timeIn(fields, layout, options);
+    const timeUs = at.time < 0 ? intervalTimeUs(options, row) : timeIn(fields, layout, options);
     if (typeof timeUs !== "number") return take(timeUs);
     const isLost = this.lossIn(fields, layout);
     if (typeof isLost === "object") return take(isLost);
     const integers = integersIn(fields, layout);
     if ("reason" in integers) return take(integers);
     const [msmId, prbId, sizeBytes, numLost] = integers;
-    const src = textOf(fields[layout.src]);
-    for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
+    const src = textOf(fields[at.src]);
+    for (const { field, dst = textOf(fields[at.dst]) } of layout.rtts) {
       const ends = { src, dst, timeUs };
-      if (layout.hop >= 0 && !this.#isDestination(ends, textOf(fields[layout.hopHost]), take)) {
+      if (at.hop >= 0 && !this.#isDestination(ends, textOf(fields[at.hopHost]), take)) {
         take({ skipped: "hop of a route" });
         continue;
       }
@@ -386,8 +379,8 @@ export class TableRows {
   }
 
   /** The row, or why it is not one beside those before. */
-  #checked(row: PingRow, fields: readonly unknown[], { metric, names, others }: Layout): Finding {
-    if (metric >= 0 && this.#isRepeatedLoss(row)) return { skipped: "another series of a lost moment" };
+  #checked(row: PingRow, fields: readonly unknown[], { at, names, others }: Layout): Finding {
+    if (at.metric >= 0 && this.#isRepeatedLoss(row)) return { skipped: "another series of a lost moment" };
     if (this.options.rtt === "each") return row;
     return this.#moments.add(row, fields, names, others) ?? row;
   }
@@ -410,14 +403,14 @@ export class TableRows {
   /** Whether a record tells a loss beside its RTT or, in a long table, by its metric. */
   lossIn(
     fields: readonly unknown[],
-    { signals, metric, names, rtts }: Layout,
+    { at, signals, names, rtts }: Layout,
   ): ReturnType<typeof lossIn> {
     if (signals.length > 0) {
       const hasRtt = rtts.some(({ field }) => isNumber(fields[field]));
       const told = lossIn(signals, fields, names, hasRtt, this.#scale);
       if (told !== false) return told;
     }
-    const name = metric < 0 ? "" : textOf(fields[metric]) ?? "";
+    const name = textOf(fields[at.metric]) ?? "";
     if (name === "" || !isOtherStatistic(name)) return false;
     const signal = signalOf(wordsOf(name), rtts[0].field);
     const isLoss = signal && ["loss", "percent", "received"].includes(signal.kind);
@@ -431,14 +424,13 @@ export class TableRows {
    */
   #isDestination(ends: Ends, hop = "", take: TakeRow): boolean {
     const { addresses, dst: [constant] = [""] } = this.options;
+    const key = `${ends.src} ${ends.dst} ${ends.timeUs}`;
+    if (this.#route?.key !== key) {
+      this.#endRoute(take);
+      this.#route = { ...ends, key, isDestination: false };
+    }
     const isDestination = addressIn(hop, addresses) === addressIn(ends.dst ?? constant, addresses);
-    const isSame = this.#route?.src === ends.src && this.#route?.dst === ends.dst &&
-      Object.is(this.#route?.timeUs, ends.timeUs);
-    if (!isSame) this.#endRoute(take);
-    this.#route = {
-      ...ends,
-      isDestination: isDestination || (isSame && this.#route?.isDestination === true),
-    };
+    this.#route.isDestination ||= isDestination;
     return isDestination;
   }
 
@@ -527,7 +519,7 @@ export function adviceOnUnit(unit: TimeUnit | undefined): string | undefined {
 /** Microseconds since 1970 of a record, whose date, hour and zone may be in fields of their own. */
 function timeIn(
   fields: readonly unknown[],
-  { names, time, date, hour, zone, timeUnit }: Layout,
+  { names, at: { time, date, hour, zone }, timeUnit }: Layout,
   options: ReadingOptions,
 ): number | Rejection {
   let value = fields[time];
@@ -535,7 +527,7 @@ function timeIn(
   if (typeof value === "string" && (date >= 0 || hour >= 0 || zone >= 0)) {
     const given = (field: number) => textOf(fields[field]) ?? "";
     let text = value.trim();
-    if (date >= 0 && TIME_OF_DAY.test(text)) text = `${given(date)} ${text}`;
+    if (TIME_OF_DAY.test(text)) text = `${given(date)} ${text}`;
     if (DAY.test(text) && given(hour)) text += ` ${given(hour).padStart(2, "0")}:00`;
     const stated = given(zone).replace(/^(?:utc|gmt)(?=[+-])/i, "");
     if (stated !== "" && isZone(stated)) reading = { ...options, zone: stated };
@@ -622,9 +614,9 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /** The rows of a record: itself, the lists beside the column names, or columns with one entry per row. */
-function jsonRows({ values, lists, layout: { time, rtts } }: JsonRecord): unknown[][] {
+function jsonRows({ values, lists, layout: { at, rtts } }: JsonRecord): unknown[][] {
   if (lists) return lists.map((row) => Array.isArray(row) ? row : [row]);
-  const times = values[time];
+  const times = values[at.time];
   const isColumns = typeof times === "object" && times !== null && typeof values[rtts[0].field] === "object";
   if (!isColumns) return [[...values]];
   const isColumn = (value: unknown) =>
@@ -643,10 +635,11 @@ export const table: Format = {
       const hasRtt = layout.rtts[0].field >= 0;
       if (hasRtt && !layout.fault) return rows.hasRtt();
       // An object with a time and an end is meant as a measurement; the error names what is missing.
-      const hasEnd = layout.dst >= 0 || options.dst !== undefined;
-      if (hasRtt) return hasEnd || layout.src >= 0;
+      const { src, dst, time } = layout.at;
+      const hasEnd = dst >= 0 || options.dst !== undefined;
+      if (hasRtt) return hasEnd || src >= 0;
       return hasEnd &&
-        (layout.time >= 0 || (options.startS !== undefined && rows.lossIn(values, layout) === true));
+        (time >= 0 || (options.startS !== undefined && rows.lossIn(values, layout) === true));
     },
     findings(object, options) {
       const record = recordOf(object, options);
@@ -656,7 +649,8 @@ export const table: Format = {
         return [{ reason: "nullValue", ...columnsFault(layout.names, { ...layout.fault, advice }, "") }];
       }
       const findings: Finding[] = [];
-      const needed = [layout.src, layout.dst, layout.time, ...layout.rtts.map(({ field }) => field)];
+      const { src, dst, time } = layout.at;
+      const needed = [src, dst, time, ...layout.rtts.map(({ field }) => field)];
       for (const row of jsonRows(record)) {
         const isWhole = needed.every((field) => field < 0 || row[field] !== undefined);
         if (isWhole) rows.read(row, layout, (finding) => findings.push(finding));
@@ -786,7 +780,7 @@ class TableReader implements TextReader {
 
   /** Whether a record is a header, which precedes the same or other columns in concatenated files. */
   #isHeader(fields: readonly string[], names: readonly string[]): boolean {
-    const { time, rtts: [{ field }] } = this.#layout as Layout;
+    const { at: { time }, rtts: [{ field }] } = this.#layout as Layout;
     // The field that best shows whether a record is a header.
     const cell = (time < 0 ? "" : fields[time]) || (fields[field] ?? "");
     const isDigits = cell >= "0" && cell < ":"; // as most
@@ -818,7 +812,7 @@ function isNoRow({ fields }: CsvRecord): boolean {
 /** Whether the first record of a table whose columns have numbers is a header: its time, or RTT, is a name. */
 function isHeader(fields: readonly string[], options: ReadingOptions): boolean {
   const layout = layoutOf(fields, options, { hasHeader: false });
-  const { rtts: [{ field }], rttUnitMs, time } = layout;
+  const { rtts: [{ field }], rttUnitMs, at: { time } } = layout;
   const cell = fields[time < 0 ? field : time] ?? "";
   const read = time < 0 ? readRtt(cell, rttUnitMs, options) : timeIn(fields, layout, options);
   return typeof read !== "number" && HEADER_CELL.test(cell);

@@ -1,13 +1,13 @@
 /** `import --explain`: how the beginning of a file is read, row by row. @module */
-import { faultText, shortened, UserError } from "../../base/errors.ts";
+import { faultText, shortened } from "../../base/errors.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { openInput } from "../../io/compression/decompress.ts";
 import { FAILED_RTT_MS } from "../formats/batch.ts";
 import type { Finding, ReadingOptions } from "../formats/format.ts";
 import { type Found, MeasurementReader, ToUtf8 } from "../formats/reader.ts";
 import { isParquet } from "../measurement_files/input_files.ts";
-import { readMeasurements } from "../measurement_files/parquet_reader.ts";
-import { RejectLog, trueAdvice } from "../measurement_files/rejects.ts";
+import { readParquetTable } from "../measurement_files/parquet_table.ts";
+import { trueAdvice } from "../measurement_files/rejects.ts";
 
 const NUM_ROWS = 5;
 /** How much of a (decompressed) text is read for the first rows. */
@@ -36,7 +36,9 @@ export interface ExplainedRow {
  * @throws {UserError} If it cannot be read.
  */
 export async function explainFile(path: string, options: ReadingOptions): Promise<ExplainedRow[]> {
-  if (isParquet(path)) return await explainParquet(path, options);
+  if (isParquet(path)) {
+    for await (const found of readParquetTable(path, options)) return explained(found, [], options);
+  }
   const { compression, chunks } = await openInput(path);
   const found: Found[] = [];
   const take = (finding: Finding, line: number) => void found.push({ finding, line });
@@ -52,7 +54,15 @@ export async function explainFile(path: string, options: ReadingOptions): Promis
     if (!isWhole) break;
   }
   if (isWhole) reader.end();
-  const lines = text.split(text.includes("\n") ? "\n" : "\r");
+  return explained(found, text.split(text.includes("\n") ? "\n" : "\r"), options);
+}
+
+/** @param lines The text of the file; empty for Parquet. */
+function explained(
+  found: readonly Found[],
+  lines: readonly string[],
+  options: ReadingOptions,
+): ExplainedRow[] {
   const reasons = new Set<string>();
   const rows: ExplainedRow[] = [];
   for (const { finding, line } of found) {
@@ -77,24 +87,6 @@ type RowFacts = Pick<Extract<Finding, { srcAddr: string }>, "eventTimeUs" | "src
 function rowsOf({ eventTimeUs, srcAddr: src, dstAddr: dst, rttsMs }: RowFacts): Partial<ExplainedRow>[] {
   const time = Number.isNaN(eventTimeUs) ? null : new Date(eventTimeUs / 1000).toISOString();
   return rttsMs.map((rttMs) => ({ time, src, dst, rtt: rttMs === FAILED_RTT_MS ? null : rttMs }));
-}
-
-async function explainParquet(path: string, reading: ReadingOptions): Promise<ExplainedRow[]> {
-  const rejects = new RejectLog();
-  const read = { rejects, columns: [], batchRows: NUM_ROWS, reading };
-  for await (const { numRows, eventTimeUs, srcAddr, dstAddr, rttMs } of readMeasurements([path], read)) {
-    if (numRows === 0) continue;
-    return Array.from({ length: numRows }, (_, i) => {
-      const [row] = rowsOf({
-        eventTimeUs: eventTimeUs[i],
-        srcAddr: srcAddr[i],
-        dstAddr: dstAddr[i],
-        rttsMs: [rttMs[i]],
-      });
-      return { line: i + 1, text: "", ...row };
-    });
-  }
-  throw new UserError(`Cannot read ${path}: found no row (first rejected: ${rejects.first ?? "none"})`);
 }
 
 /** A table of the rows beside their lines. */

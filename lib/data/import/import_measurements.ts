@@ -21,6 +21,7 @@ import {
 } from "../formats/json_stream.ts";
 import { isParquet } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
+import { ownReading, readParquetTable } from "../measurement_files/parquet_table.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
 import { KindCounts, listOfCounts, RejectLog, trueAdvice } from "../measurement_files/rejects.ts";
 import { DuplicateSet, isSameResult, moveUniqueRows, type ResultKey, rowsOf } from "./duplicates.ts";
@@ -172,10 +173,19 @@ class FileReader implements Disposable {
 
   async #readParquet(path: string): Promise<void> {
     await this.finish();
-    const { rejects } = this.importer;
-    for await (const batch of readMeasurements([path], { rejects, reading: this.options })) {
+    const file = { path };
+    const reading = await ownReading(path, this.options);
+    if (reading) {
+      this.options.onReading?.(reading);
+      for await (const batch of readMeasurements([path], { rejects: this.importer.rejects })) {
+        this.options.signal?.throwIfAborted();
+        this.importer.addRows(rowsOf(batch), batch.numRowsRead);
+        this.#report(this.#numBytes);
+      }
+    }
+    for await (const found of reading ? [] : readParquetTable(path, this.options)) {
       this.options.signal?.throwIfAborted();
-      this.importer.addRows(rowsOf(batch), batch.numRowsRead);
+      for (const { finding, line } of found) this.importer.addFinding(file, finding, line);
       this.#report(this.#numBytes);
     }
     this.#numBytes += fingerprint(path).sizeBytes;

@@ -8,8 +8,7 @@ import { listInputs, type OnLink } from "../../io/files/inputs.ts";
 import { openRegularFile } from "../../io/files/byte_file.ts";
 import { NoMeasurementsError, type ReadingOptions, USUAL_READING } from "../formats/format.ts";
 import { type Found, MeasurementReader, readStream } from "../formats/reader.ts";
-import { readMeasurements } from "./parquet_reader.ts";
-import { RejectLog } from "./rejects.ts";
+import { readParquetTable } from "./parquet_table.ts";
 
 const TEXT_EXTENSIONS = [".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".log", ".out"]
   .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
@@ -110,8 +109,12 @@ export function isParquet(path: string): boolean {
   return file.readSync(head) === head.length && new TextDecoder().decode(head) === PARQUET_MAGIC;
 }
 
-/** The findings in a text file, in order. @throws {UserError} If the file cannot be read. */
+/** The findings in a file, in order. @throws {UserError} If the file cannot be read. */
 export async function* readFindings(path: string, options: ReadingOptions): AsyncGenerator<Found> {
+  if (isParquet(path)) {
+    for await (const found of readParquetTable(path, options)) yield* found;
+    return;
+  }
   const { compression, chunks } = await openInput(path);
   yield* readStream(chunks, path, { ...options, isCompressed: compression !== "none" });
 }
@@ -131,13 +134,6 @@ export async function inOrderOfTime(paths: readonly string[], options: ReadingOp
 /** Microseconds since 1970; 0 if there is no time. */
 async function firstTimeUs(path: string, options: ReadingOptions): Promise<number> {
   if (path === STANDARD_INPUT) return 0;
-  if (isParquet(path)) {
-    const read = { rejects: new RejectLog(), columns: [], batchRows: 64, reading: options };
-    for await (const { numRows, eventTimeUs } of readMeasurements([path], read)) {
-      if (numRows > 0) return eventTimeUs[0];
-    }
-    return 0;
-  }
   for await (const { finding } of readFindings(path, options)) {
     if ("eventTimeUs" in finding && finding.eventTimeUs > 0) return finding.eventTimeUs;
   }

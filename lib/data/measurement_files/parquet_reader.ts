@@ -2,23 +2,18 @@
  * Reads measurements from Parquet, batch by batch. Memory holds one batch and a page of each needed column,
  * whatever the size of the row groups.
  *
- * Accepts what other tools write: `event_time` as a timestamp in ms, µs or ns, with or without a zone, as
- * INT96 or as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. With
- * {@link ReadingOptions} it also accepts other names and units, and files without address columns. A null,
- * NaN or infinite RTT is no reply. A file that is not Parquet, is damaged or lacks a needed column fails at
+ * Accepts `event_time` as a timestamp in ms, µs or ns, as INT96 or as integer epoch seconds; `rtt_avg` for
+ * `rtt`; missing optional columns. A null, NaN or infinite RTT is no reply. `parquet_table.ts` reads the
+ * Parquet files of other programs. A file that is not Parquet, is damaged or lacks a needed column fails at
  * once; unusable rows are counted in a {@link RejectLog}.
  *
  * @module
  */
-import { ensure, type Fault, FormatError, shortened } from "../../base/errors.ts";
+import { ensure, FormatError, shortened } from "../../base/errors.ts";
 import { isoTime } from "../../base/text.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, type MeasurementBatch, MIN_TIME_US } from "../formats/batch.ts";
-import { addressIn, decimal, type ReadingOptions, type Rejection, wrongRtt } from "../formats/format.ts";
-import { lossIn, type LossScale, type Signal } from "../formats/losses.ts";
-import type { Reading } from "../formats/reading.ts";
-import { adviceOnUnit, columnsFault, layoutOf } from "../formats/table.ts";
-import { parseTimeUs, type TimeUnit } from "../formats/time_text.ts";
+import { type Rejection, wrongRtt } from "../formats/format.ts";
 import { NumberCursor, type Piece, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
 import type { RejectLog } from "./rejects.ts";
@@ -45,9 +40,6 @@ interface RowPieces {
   srcAddr: TextPiece;
   dstAddr: TextPiece;
   ipVersion: Piece<Float64Array> | undefined;
-  signals: { signal: Signal; values: ArrayLike<number | string> }[];
-  /** Why rows whose signals are no loss have no RTT; filled while rows are selected. */
-  told: Map<number, Rejection>;
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
 
@@ -58,26 +50,18 @@ type Versions = PerText<Uint8Array>;
 function selectRows(
   pieces: RowPieces,
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
-  { pool, versions, rejects, neverNull, rttUnitMs, noReply, signalNames, scale }:
-    & Pick<
-      ColumnPlan,
-      "rttUnitMs" | "noReply" | "signalNames" | "scale"
-    >
-    & {
-      pool: TextPool;
-      versions: Versions;
-      rejects: RejectLog;
-      neverNull: readonly OptionalColumn[];
-    },
+  { pool, versions, rejects, neverNull }: {
+    pool: TextPool;
+    versions: Versions;
+    rejects: RejectLog;
+    neverNull: readonly OptionalColumn[];
+  },
 ): CodedBatch {
   const eventTimeUs = pieces.eventTimeUs.values;
   const rttMs = pieces.rttMs.values;
   for (let row = 0; row < numRowsRead; row++) {
-    const rtt = rttMs[row];
-    if (!Number.isFinite(rtt) || noReply.includes(rtt)) rttMs[row] = FAILED_RTT_MS;
-    else if (rttUnitMs !== 1 && rtt !== FAILED_RTT_MS) rttMs[row] = rttUnitMs * rtt;
+    if (!Number.isFinite(rttMs[row])) rttMs[row] = FAILED_RTT_MS;
   }
-  applySignals(pieces, numRowsRead, signalNames, scale);
   const srcAddr = pieces.srcAddr.values;
   const dstAddr = pieces.dstAddr.values;
   const ipVersion = pieces.ipVersion?.values;
@@ -96,7 +80,7 @@ function selectRows(
       (isRtt(rtt) || rtt === FAILED_RTT_MS) && version > 0 &&
       version === versionByCode[dstCode[row]] &&
       (!ipVersion || ipVersion[row] === version || Number.isNaN(ipVersion[row])) &&
-      faulty?.[row] !== 1 && !pieces.told.has(row);
+      faulty?.[row] !== 1;
     if (isGood) {
       versionOf[row] = version;
       numKept++;
@@ -118,37 +102,6 @@ function selectRows(
   };
   for (const { key, values } of pieces.optional) batch[key] = values;
   return numKept === numRowsRead ? batch : compact(batch, numKept);
-}
-
-/** Turns the RTTs of rows that tell a loss beside them into lost replies. */
-function applySignals(
-  { signals, told, rttMs }: RowPieces,
-  numRows: number,
-  names: Readonly<Record<number, string>>,
-  scale: LossScale,
-): void {
-  if (signals.length === 0) return;
-  const fields: (number | string | null)[] = [];
-  const kinds = signals.map(({ signal }) => signal);
-  for (let row = 0; row < numRows; row++) {
-    for (const { signal, values } of signals) {
-      const value = values[row];
-      fields[signal.field] = Number.isNaN(value) ? null : value;
-    }
-    const found = lossIn(kinds, fields, names, rttMs.values[row] > 0, scale);
-    if (found === true) rttMs.values[row] = FAILED_RTT_MS;
-    else if (typeof found === "object") {
-      told.set(
-        row,
-        "reason" in found ? found : {
-          reason: "nullValue",
-          found: found.skipped,
-          expected: "rows of measurements",
-          advice: "filter the file",
-        },
-      );
-    }
-  }
 }
 
 /** Whether a time in µs since 1970 is plausible for a measurement: from 1990 to one day from now. */
@@ -208,8 +161,6 @@ function explainReject(
   row: number,
   neverNull: readonly OptionalColumn[],
 ): Rejection {
-  const told = pieces.told.get(row);
-  if (told) return told;
   const needed = [
     ["event_time", pieces.eventTimeUs],
     ["src_addr", pieces.srcAddr],
@@ -218,11 +169,7 @@ function explainReject(
   for (const [name, { isNull }] of needed) if (isNull?.[row]) return { reason: "nullValue", found: name };
   const timeUs = pieces.eventTimeUs.values[row];
   if (!(timeUs >= MIN_TIME_US && timeUs < END_TIME_US)) {
-    const timeS = timeUs / MICROSECONDS;
-    const parsed = parseTimeUs(String(timeS));
-    const unit = "fault" in parsed ? parsed.fault.unit : undefined;
-    const advice = unit && `, which looks like ${unit}: ${adviceOnUnit(unit)}`;
-    return { reason: "timeOutOfRange", found: `event_time ${timeS} s${advice ?? ""}` };
+    return { reason: "timeOutOfRange", found: `event_time ${timeUs / MICROSECONDS} s` };
   }
   if (!isUsableTime(timeUs)) {
     return { reason: "timeInFuture", found: `event_time ${isoTime(timeUs / MICROSECONDS)}` };
@@ -267,8 +214,6 @@ export interface ReadOptions {
   required?: readonly OptionalColumn[];
   /** Columns in which a missing value rejects the row, if the file has the column; none by default. */
   neverNull?: readonly OptionalColumn[];
-  /** For files of other programs: names and units of columns, and addresses that are not in the files. */
-  reading?: ReadingOptions | undefined;
   /** Advice to the user if a file lacks a required column. */
   ifMissing?: string;
   /** Maximum number of rows per batch; 65,536 by default. */
@@ -312,7 +257,6 @@ export async function* readMeasurements(
     if (firstRows[i] >= end || (firstRows[i + 1] ?? numRows) <= first) continue;
     using file = await ParquetFile.open(path);
     const plan = planColumns(file, options);
-    if (plan.reading) options.reading?.onReading?.(plan.reading);
     for (const group of file.rowGroups) {
       const row = firstRows[i] + group.firstRow;
       if (row < first || row >= end) continue;
@@ -322,7 +266,7 @@ export async function* readMeasurements(
         const numRowsRead = Math.min(batchRows, group.numRows - from);
         pool.trim(MAX_CACHED_ADDRESSES);
         const where = { path, firstRow: group.firstRow + from, numRowsRead };
-        const selection = { ...plan, pool, versions, rejects, neverNull };
+        const selection = { pool, versions, rejects, neverNull };
         yield { ...selectRows(readNext(numRowsRead), where, selection), ...where };
       }
     }
@@ -357,30 +301,14 @@ export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind 
 /** The columns to read, by their names in the file. */
 interface ColumnPlan {
   eventTime: { name: string; kind: NumberKind };
-  /** The zone of timestamps without one. */
-  zone?: string | undefined;
-  /** The name of a column, or the addresses of rows, one for each IP version. */
-  src: string | { addresses: readonly string[] };
-  dst: string | { addresses: readonly string[] };
-  /** Whether address columns may contain hosts in other forms. */
-  isForeign: boolean;
-  addresses?: ReadonlyMap<string, string> | undefined;
+  src: string;
+  dst: string;
   rtt: string;
-  rttUnitMs: number;
-  /** Further RTT values that mean no reply. */
-  noReply: readonly number[];
-  /** Columns that may tell a loss, and the names of all. */
-  signals: readonly Signal[];
-  signalNames: readonly string[];
-  scale: LossScale;
-  /** How the file is read, if its columns are not those of this program. */
-  reading?: Reading;
   ipVersion: string | undefined;
   optional: { key: OptionalColumn; name: string }[];
 }
 
 function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
-  const needed = options.reading ? planForeign(file, options.reading) : planOwn(file);
   const ipVersion = file.column("ip_version") && needColumn(file, ["ip_version"], isNumber, "an integer");
   const wanted = new Set([
     ...(options.columns ?? OPTIONAL_COLUMNS.map(({ key }) => key)),
@@ -390,81 +318,15 @@ function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
     wanted.has(key) && (options.required?.includes(key) || file.column(name))
   );
   for (const { name } of optional) needColumn(file, [name], isNumber, "an integer", options.ifMissing);
-  return { ...needed, ipVersion, optional };
-}
-
-type NeededColumns = Omit<ColumnPlan, "ipVersion" | "optional">;
-
-/** Plans the columns of a file written by this program, or by another with the same names. */
-function planOwn(file: ParquetFile): NeededColumns {
   return {
     eventTime: timeColumn(file),
     src: needColumn(file, ["src_addr"], isText, "a string"),
     dst: needColumn(file, ["dst_addr"], isText, "a string"),
-    isForeign: false,
     rtt: needColumn(file, ["rtt", "rtt_avg"], isNumber, "a number"),
-    rttUnitMs: 1,
-    noReply: [],
-    signals: [],
-    signalNames: [],
-    scale: { hasPercent: false, hasFraction: false },
+    ipVersion,
+    optional,
   };
 }
-
-/** Plans the columns of any other file, found as in a table. */
-function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns {
-  const names = file.columnNames;
-  const layout = layoutOf(names, reading);
-  const wrongColumns = (fault: Fault) => new FormatError(columnsFault(names, fault), { path: file.path });
-  if (layout.fault) throw wrongColumns(layout.fault);
-  const [rtt, ...others] = layout.rtts;
-  if (others.length > 0 || rtt.dst !== undefined || layout.time < 0) {
-    throw wrongColumns({
-      expected: layout.time < 0
-        ? "a time; name it with --columns time=NAME"
-        : "one column of RTTs; unpivot it",
-    });
-  }
-  const several = [layout.hop, layout.metric].find((field) => field >= 0);
-  if (several !== undefined) {
-    const expected = `one row per ping, not one per ${names[several]}`;
-    throw wrongColumns({ expected, advice: "select those of pings, or convert it to CSV" });
-  }
-  const time = needColumn(file, [names[layout.time]], isTimeOrNumber, "a timestamp or epoch time");
-  const element = file.column(time);
-  const endOf = (field: number, addresses: readonly string[] = []) =>
-    field < 0 ? { addresses } : needColumn(file, [names[field]], isText, "a string");
-  const signals = layout.signals.filter(({ field, kind }) => {
-    const column = file.column(names[field]);
-    const isUsable = column !== undefined && (isNumber(column) || isText(column));
-    // A state is a word, so other types are ignored. A flag of another type may tell a loss.
-    return isUsable || (!["state", "word", "code"].includes(kind) &&
-      needColumn(file, [names[field]], isNumber, "a number or text, since it may tell a loss"));
-  });
-  const isNaive = element?.logical_type?.type === "TIMESTAMP" && !element.logical_type.isAdjustedToUTC;
-  return {
-    eventTime: { name: time, kind: (element && timeKind(element)) ?? KINDS[layout.timeUnit] },
-    zone: isNaive ? reading.zone : undefined,
-    src: endOf(layout.src, reading.src),
-    dst: endOf(layout.dst, reading.dst),
-    isForeign: true,
-    addresses: reading.addresses,
-    rtt: needColumn(file, [names[rtt.field]], isNumber, "a number"),
-    rttUnitMs: layout.rttUnitMs,
-    noReply: (reading.noReply ?? []).map(decimal),
-    signals,
-    signalNames: names,
-    scale: { hasPercent: false, hasFraction: false },
-    reading: { ...layout.reading, format: "parquet" },
-  };
-}
-
-const KINDS: Record<TimeUnit, NumberKind> = {
-  seconds: "seconds",
-  milliseconds: "millis",
-  microseconds: "micros",
-  nanoseconds: "nanos",
-};
 
 function needColumn(
   file: ParquetFile,
@@ -488,12 +350,12 @@ function needColumn(
   });
 }
 
-function isText({ type, logical_type, converted_type }: SchemaElement): boolean {
+export function isText({ type, logical_type, converted_type }: SchemaElement): boolean {
   return type === "BYTE_ARRAY" && (logical_type === undefined || logical_type.type === "STRING") &&
     (converted_type === undefined || converted_type === "UTF8");
 }
 
-function isNumber({ type, logical_type, converted_type }: SchemaElement): boolean {
+export function isNumber({ type, logical_type, converted_type }: SchemaElement): boolean {
   const isPlain = logical_type === undefined || logical_type.type === "INTEGER";
   return isPlain && (type === "DOUBLE" || type === "FLOAT" || type === "INT32" || type === "INT64") &&
     (converted_type === undefined || /INT/.test(converted_type));
@@ -501,10 +363,6 @@ function isNumber({ type, logical_type, converted_type }: SchemaElement): boolea
 
 function isTime(element: SchemaElement): boolean {
   return timeKind(element) !== undefined || (isNumber(element) && /^INT/.test(element.type ?? ""));
-}
-
-function isTimeOrNumber(element: SchemaElement): boolean {
-  return isTime(element) || isNumber(element);
 }
 
 /** Opens the needed columns of a row group. Each call of the result reads the next rows. */
@@ -515,106 +373,17 @@ function openGroup(
 ): (numRows: number) => RowPieces {
   const numbers = (name: string, kind: NumberKind = "number") =>
     new NumberCursor(file.source, file.chunk(name, group), kind);
-  const texts = (end: string | { addresses: readonly string[] }) => {
-    if (typeof end !== "string") {
-      return (numRows: number, other?: TextPiece) => constantPiece(end.addresses, numRows, pool, other);
-    }
-    const cursor = new TextCursor(file.source, file.chunk(end, group), pool);
-    return (numRows: number) =>
-      plan.isForeign ? withAddresses(cursor.read(numRows), plan.addresses, pool) : cursor.read(numRows);
-  };
-  const { zone } = plan;
+  const texts = (name: string) => new TextCursor(file.source, file.chunk(name, group), pool);
   const eventTime = numbers(plan.eventTime.name, plan.eventTime.kind);
   const [src, dst, rtt] = [texts(plan.src), texts(plan.dst), numbers(plan.rtt)];
   const ipVersion = plan.ipVersion ? numbers(plan.ipVersion) : undefined;
   const optional = plan.optional.map(({ key, name }) => ({ key, cursor: numbers(name) }));
-  const signals = plan.signals.map((signal) => {
-    const name = plan.signalNames[signal.field];
-    const element = file.column(name);
-    const isWord = element !== undefined && isText(element);
-    return {
-      signal,
-      cursor: isWord ? new TextCursor(file.source, file.chunk(name, group), pool) : numbers(name),
-    };
+  return (numRows) => ({
+    eventTimeUs: eventTime.read(numRows),
+    rttMs: rtt.read(numRows),
+    srcAddr: src.read(numRows),
+    dstAddr: dst.read(numRows),
+    ipVersion: ipVersion?.read(numRows),
+    optional: optional.map(({ key, cursor }) => ({ key, values: cursor.read(numRows).values })),
   });
-  return (numRows) => {
-    const times = eventTime.read(numRows);
-    if (zone !== undefined) times.values = times.values.map((timeUs) => inZone(timeUs, zone));
-    const known = typeof plan.src === "string" ? src(numRows) : undefined;
-    const dstAddr = dst(numRows, known);
-    return {
-      eventTimeUs: times,
-      rttMs: rtt.read(numRows),
-      srcAddr: known ?? src(numRows, dstAddr),
-      dstAddr,
-      ipVersion: ipVersion?.read(numRows),
-      signals: signals.map(({ signal, cursor }) => ({ signal, values: cursor.read(numRows).values })),
-      told: new Map(),
-      optional: optional.map(({ key, cursor }) => ({ key, values: cursor.read(numRows).values })),
-    };
-  };
-}
-
-const HOUR_US = 3_600_000_000;
-const MAX_OFFSETS = 1 << 16;
-/** Offsets of local times by zone and quarter of an hour, in which they do not change. */
-const offsets = new Map<string, number>();
-
-/** The instant of a local time, in µs; NaN if it does not exist or exists twice. */
-function inZone(localUs: number, zone: string): number {
-  const quarter = Math.floor(localUs / (HOUR_US / 4));
-  const key = `${zone} ${quarter}`;
-  let offsetUs = offsets.get(key);
-  if (offsetUs === undefined) {
-    const startUs = quarter * (HOUR_US / 4);
-    const isTime = startUs >= MIN_TIME_US && startUs < END_TIME_US;
-    // Other times are rejected as they are.
-    offsetUs = isTime ? startUs - instantOf(isoTime(startUs / MICROSECONDS).replace("Z", ""), zone) : 0;
-    if (offsets.size === MAX_OFFSETS) offsets.clear();
-    offsets.set(key, offsetUs);
-  }
-  return localUs - offsetUs;
-}
-
-function instantOf(localTime: string, zone: string): number {
-  const parsed = parseTimeUs(localTime, "seconds", zone);
-  return "timeUs" in parsed ? parsed.timeUs : NaN;
-}
-
-/** @param addresses One for each IP version: that of the other end decides. */
-function constantPiece(
-  addresses: readonly string[],
-  numRows: number,
-  pool: TextPool,
-  other: TextPiece | undefined,
-): TextPiece {
-  const codeOf = addresses.map((address) => pool.codeOf(address));
-  const indexOf = (code: number) => {
-    const version = versionOfText(pool.texts[code]);
-    return Math.max(0, addresses.findIndex((address) => versionOfText(address) === version));
-  };
-  const chosen = new Map<number, number>();
-  const codes = new Int32Array(numRows).fill(codeOf[0] ?? pool.codeOf(""));
-  if (other && addresses.length > 1) {
-    for (const code of new Set(other.codes)) chosen.set(code, codeOf[indexOf(code)]);
-    for (let row = 0; row < numRows; row++) codes[row] = chosen.get(other.codes[row]) ?? codes[row];
-  }
-  return { values: Array.from(codes, (code) => pool.texts[code]), codes, isNull: undefined };
-}
-
-/** Replaces hosts in a text column, such as names and `192.0.2.1:443`, with their addresses. */
-function withAddresses(
-  piece: TextPiece,
-  addresses: ReadingOptions["addresses"],
-  pool: TextPool,
-): TextPiece {
-  const changed = new Map<number, number>();
-  for (const code of new Set(piece.codes)) {
-    const text = pool.texts[code];
-    const address = addressIn(text, addresses);
-    if (address !== text) changed.set(code, pool.codeOf(address));
-  }
-  if (changed.size === 0) return piece;
-  const codes = piece.codes.map((code) => changed.get(code) ?? code);
-  return { values: Array.from(codes, (code) => pool.texts[code]), codes, isNull: piece.isNull };
 }

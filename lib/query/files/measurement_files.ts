@@ -6,11 +6,9 @@ import { type PingRow, type ReadingOptions, USUAL_READING } from "../../data/for
 import type { Found } from "../../data/formats/reader.ts";
 import {
   inOrderOfTime,
-  isParquet,
   listMeasurementFiles,
   readFindings,
 } from "../../data/measurement_files/input_files.ts";
-import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
 import {
   describeRejected,
   KindCounts,
@@ -69,44 +67,20 @@ export class MeasurementFiles {
 
   /** Yields the measurements of a file in file order. @throws {UserError} If it cannot be read. */
   async *read(path: string): AsyncGenerator<FileMeasurement> {
-    if (!isParquet(path)) {
-      for await (const found of readFindings(path, this.reading)) yield* this.take(found, path);
-      return;
-    }
-    const columns = ["msmId", "prbId"] as const;
-    for await (
-      const batch of readMeasurements([path], { rejects: this.rejects, columns, reading: this.reading })
-    ) {
-      this.numRead += batch.numRowsRead;
-      for (let i = 0; i < batch.numRows; i++) {
-        yield* this.#measurementsOf({
-          msmId: batch.msmId?.[i] ?? NaN,
-          prbId: batch.prbId?.[i] ?? NaN,
-          eventTimeUs: batch.eventTimeUs[i],
-          srcAddr: batch.srcAddr[i],
-          dstAddr: batch.dstAddr[i],
-          ipVersion: batch.ipVersion[i] === 4 ? 4 : 6,
-          rttsMs: [batch.rttMs[i]],
-          sizeBytes: NaN,
-          numLost: [NaN],
-        });
-      }
-    }
+    for await (const found of readFindings(path, this.reading)) yield* this.take(found, path);
   }
 
-  /** Yields the measurements of a finding in a text; none if it cannot be used. */
+  /** Yields the measurements of a finding; none if it cannot be used. */
   *take({ finding, line }: Found, path: string): Generator<FileMeasurement> {
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);
     this.numRead++;
     if ("reason" in finding) {
       const fault = { ...finding, found: `line ${line}: ${finding.found}` };
       this.rejects.add(finding.reason, path, line - 1, trueAdvice(fault, this.reading));
-    } else yield* this.#measurementsOf(finding);
-  }
-
-  #measurementsOf(row: PingRow): Generator<FileMeasurement> {
-    for (const rttMs of row.rttsMs) if (rttMs !== FAILED_RTT_MS) this.scale.add(rttMs);
-    return measurementsOf(row);
+    } else {
+      for (const rttMs of finding.rttsMs) if (rttMs !== FAILED_RTT_MS) this.scale.add(rttMs);
+      yield* measurementsOf(finding);
+    }
   }
 }
 

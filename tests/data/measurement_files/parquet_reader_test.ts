@@ -1,36 +1,15 @@
-import { USUAL_READING } from "../../../lib/data/formats/format.ts";
-import type { Reading } from "../../../lib/data/formats/reading.ts";
-import { parseColumns } from "../../../lib/data/formats/table.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { SchemaElement } from "hyparquet";
-import { type ColumnSource, parquetWriteBuffer } from "hyparquet-writer";
+import type { ColumnSource } from "hyparquet-writer";
 import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { readMeasurements, surveyInputs } from "../../../lib/data/measurement_files/parquet_reader.ts";
 import { ROW_GROUP_ROWS } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
 import { joinBatches, makeBatch, readAll, writeParquet } from "./batches.ts";
+import { double, int64, text, writeForeign } from "./foreign_parquet.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const TIME_S = 1_750_000_000;
-
-/** Writes a Parquet file with any columns, as another program might. @returns Its path. */
-function writeForeign(
-  folder: string,
-  columns: (ColumnSource & { schema?: Partial<SchemaElement> })[],
-): string {
-  const path = `${folder}/foreign.parquet`;
-  const schema: SchemaElement[] = [
-    { name: "root", num_children: columns.length },
-    ...columns.map(({ name, schema }) => ({ name, repetition_type: "OPTIONAL", ...schema }) as SchemaElement),
-  ];
-  const columnData = columns.map(({ name, data }) => ({ name, data }));
-  Deno.writeFileSync(path, new Uint8Array(parquetWriteBuffer({ columnData, schema })));
-  return path;
-}
-
-const text: Partial<SchemaElement> = { type: "BYTE_ARRAY", converted_type: "UTF8" };
-const int64: Partial<SchemaElement> = { type: "INT64" };
-const double: Partial<SchemaElement> = { type: "DOUBLE" };
 
 function columns(
   changes: Record<string, Partial<ColumnSource & { schema: Partial<SchemaElement> }> | null> = {},
@@ -203,88 +182,4 @@ Deno.test("a flipped bit in a page that MeasurementParquetWriter wrote is detect
       Deno.writeFileSync(path, damaged);
       await assertRejects(() => readAll([path]), FormatError, "column event_time is damaged");
     }
-  }));
-
-Deno.test("readMeasurements() rejects tables of routes and of several metrics", () =>
-  withFolder(async (folder) => {
-    for (const name of ["hop", "metric"]) {
-      const path = writeForeign(folder, [...columns(), { name, data: ["ttl", "rtt"], schema: text }]);
-      const error = await assertRejects(() => readAll([path], { reading: USUAL_READING }), FormatError);
-      assertStringIncludes(error.message, `expected one row per ping, not one per ${name}; select those`);
-    }
-  }));
-
-Deno.test("readMeasurements() accepts other column names, units, constants and host names, as in a table", () =>
-  withFolder(async (folder) => {
-    const path = writeForeign(folder, [
-      { name: "when", data: [0n, 500n, 500n].map((ms) => BigInt(TIME_S) * 1000n + ms), schema: int64 },
-      { name: "target", data: ["Web", "198.51.100.7:443", "::ffff:198.51.100.7"], schema: text },
-      { name: "seconds", data: [0.034, 0, 0.035], schema: double },
-    ]);
-    const reading = {
-      ...USUAL_READING,
-      columns: parseColumns("time_ms=when,rtt_s=seconds"),
-      src: ["192.0.2.1"],
-      noReply: ["0", "lost"],
-      addresses: new Map([["web", "198.51.100.9"]]),
-    };
-    const { batches: [batch], rejects } = await readAll([path], { reading });
-    assertEquals(rejects.counts, {});
-    assertEquals(Array.from(batch.eventTimeUs), [0, 500_000, 500_000].map((us) => TIME_S * 1e6 + us));
-    assertEquals(batch.srcAddr, Array(3).fill("192.0.2.1"));
-    assertEquals(batch.dstAddr, ["198.51.100.9", "198.51.100.7", "198.51.100.7"]);
-    assertEquals(Array.from(batch.rttMs), [34, -1, 35]);
-    for (
-      const [changes, message] of [
-        [{ src: undefined }, "found the columns when, target, seconds, expected src; name them"],
-        [{ columns: undefined }, "expected rtt; name them"],
-        [{ columns: parseColumns("rtt_s=seconds") }, "expected a time; name it with --columns time=NAME"],
-        [
-          { columns: parseColumns("time=target,rtt=seconds") },
-          "column target is of type UTF8, expected a timestamp",
-        ],
-      ] as const
-    ) {
-      await assertRejects(
-        () => readAll([path], { reading: { ...reading, ...changes } }),
-        FormatError,
-        message,
-      );
-    }
-  }));
-
-Deno.test("readMeasurements(): naive times take the zone, constants the other end's version, losses told beside", () =>
-  withFolder(async (folder) => {
-    const path = writeForeign(folder, [
-      {
-        name: "time",
-        data: [0, 1, 2, 3, 4].map((s) => BigInt(TIME_S + s) * 1_000_000n),
-        schema: {
-          type: "INT64",
-          logical_type: { type: "TIMESTAMP", isAdjustedToUTC: false, unit: "MICROS" },
-        },
-      },
-      {
-        name: "dst",
-        data: ["198.51.100.7", "2001:db8::7", "198.51.100.7", "198.51.100.7", "198.51.100.7"],
-        schema: text,
-      },
-      { name: "rtt", data: [34, 35, 1000, 36, 37], schema: double },
-      { name: "success", data: [1n, 1n, 0n, 1n, 1n], schema: int64 },
-      { name: "status", data: ["up", "up", "up", "down", "maintenance"], schema: text },
-    ]);
-    const said: string[] = [];
-    const reading = {
-      ...USUAL_READING,
-      zone: "Asia/Kolkata",
-      src: ["192.0.2.1", "2001:db8::1"],
-      onReading: ({ source, noReply }: Reading) => said.push(`${source}; ${noReply}`),
-    };
-    const { batches: [batch], rejects } = await readAll([path], { reading });
-    assertEquals(Array.from(batch.eventTimeUs, (timeUs) => timeUs / 1e6 - TIME_S + 19_800), [0, 1, 2, 3]);
-    assertEquals(batch.srcAddr, ["192.0.2.1", "2001:db8::1", "192.0.2.1", "192.0.2.1"]);
-    assertEquals(Array.from(batch.rttMs), [34, 35, -1, -1]);
-    assertEquals(rejects.counts, { nullValue: 1 });
-    assertStringIncludes(said.join("\n"), "192.0.2.1 or 2001:db8::1 (--src); ");
-    assertStringIncludes(said.join("\n"), "success 0 or false, or status 0, down");
   }));
