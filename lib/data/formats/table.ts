@@ -111,15 +111,14 @@ export function parseColumns(text: string): Columns {
         `${RTT_KEYS.join(" ")} and optionally ${INTEGER_KEYS.join(" ")}; separate them with commas`,
     );
   for (const part of text.split(new RegExp(`,(?=(?:${KEYS.join("|")}|[^,=]*)=)`))) {
-    const [key, ...name] = part.split("=");
+    const [key, ...words] = part.split("=");
+    const name = words.join("=").replace(/^"(.*)"$/, "$1");
+    const group = [TIME_KEYS, RTT_KEYS].find((keys) => keys.includes(key)) ?? [key];
+    const other = group.find((each) => columns.has(each));
     if (!KEYS.includes(key)) throw wrong(`unknown key ${shortened(key) || "''"}`);
-    if (columns.has(key)) throw wrong(`found ${key} twice`);
-    columns.set(key, name.join("=").replace(/^"(.*)"$/, "$1"));
-    if (columns.get(key) === "") throw wrong(`missing name for ${key}`);
-  }
-  for (const keys of [TIME_KEYS, RTT_KEYS]) {
-    const given = keys.filter((key) => columns.has(key));
-    if (given.length > 1) throw wrong(`found ${given.join(" and ")}`);
+    if (other !== undefined) throw wrong(other === key ? `found ${key} twice` : `found ${other} and ${key}`);
+    if (name === "") throw wrong(`missing name for ${key}`);
+    columns.set(key, name);
   }
   return columns;
 }
@@ -143,7 +142,9 @@ export interface Layout {
   readonly others: readonly number[];
   readonly reading: Reading;
   /** Why records with these names cannot be read. */
-  readonly fault?: Fault | undefined;
+  readonly fault: Fault | undefined;
+  /** Whether only the RTT is missing, so that a record may be a loss. */
+  readonly lacksRtt: boolean;
 }
 
 /** Names that are longer have no meaning here. It bounds the work for each. */
@@ -161,24 +162,8 @@ export function isOtherStatistic(name: string): boolean {
   return OTHER_STATISTIC.test(wordsOf(name));
 }
 
-/** Whether fields of this name are read without `--columns`. */
-export function isUsualName(name: string): boolean {
-  const words = wordsOf(name);
-  return KEYS.includes(words) || Object.values(USUAL_NAMES).some((names) => names.includes(words)) ||
-    signalOf(words, 0) !== undefined;
-}
-
-/**
- * The layout of records with these names.
- *
- * @param how `hasHeader`: whether the names are those of a header. `mayLackRtt`: whether records without an
- *   RTT are losses.
- */
-export function layoutOf(
-  names: readonly string[],
-  options: ReadingOptions,
-  { hasHeader = true, mayLackRtt = false } = {},
-): Layout {
+/** The layout of records with these names. @param hasHeader Whether they are the names of a header. */
+export function layoutOf(names: readonly string[], options: ReadingOptions, hasHeader = true): Layout {
   const { columns = new Map<string, string>() } = options;
   const words = names.map(wordsOf);
   const areNumbers = isByNumber(options);
@@ -188,115 +173,104 @@ export function layoutOf(
     const usual = hasHeader ? (USUAL_NAMES[key] ?? [key]).find((name) => words.includes(name)) : undefined;
     if (asked === undefined && usual === undefined) return -1;
     const isCalled = asked === undefined
-      ? (_: string, field: number) => words[field] === usual
+      ? (field: number) => words[field] === usual
       : names.includes(asked)
-      ? (name: string) => name === asked
-      : (name: string) => name.toLowerCase() === asked.toLowerCase();
-    const isPosition = asked !== undefined && areNumbers;
-    const fields = isPosition ? [] : [...names.keys()].filter((field) => isCalled(names[field], field));
+      ? (field: number) => names[field] === asked && !areNumbers
+      : (field: number) => names[field].toLowerCase() === asked.toLowerCase();
+    const fields = [...names.keys()].filter(isCalled);
     if (fields.length === 1) return fields[0];
     // A number selects a column, from 1, unless another key has a name and a column is called so.
     const number = fields.length === 0 && /^\d+$/.test(asked ?? "") ? Number(asked) : 0;
     if (number >= 1 && number <= names.length) return number - 1;
-    if (mayLackRtt && RTT_KEYS.includes(key) && fields.length === 0) return -1;
-    fault ??= {
-      expected: `exactly one called ${shortened(asked ?? names[fields[0]])} for ${key}`,
-      advice: "correct --columns (a number chooses a column, from 1) or the header",
-    };
+    const expected = `exactly one called ${shortened(asked ?? names[fields[0]])} for ${key}`;
+    const advice = "correct --columns (a number chooses a column, from 1) or the header";
+    const isAbsentRtt = RTT_KEYS.includes(key) && fields.length === 0;
+    if (isAbsentRtt) absentRtt = { expected, advice };
+    else fault ??= { expected, advice };
     return -1;
   };
   const findOne = (keys: readonly string[]): { key: string; field: number } => {
     const key = keys.find((each) => columns.has(each)) ?? keys.find((each) => find(each) >= 0) ?? keys[0];
     return { key, field: find(key) };
   };
+  let absentRtt: Fault | undefined;
   const [time, rtt] = [TIME_KEYS, RTT_KEYS].map(findOne);
-  const integers = INTEGER_KEYS.map(find);
   const fieldOf = (role: (typeof ROLES)[number]): number =>
     role === "time" ? time.field : role === "hopHost" && find("hop") < 0 ? -1 : find(role);
   const at = Object.fromEntries(ROLES.map((role) => [role, fieldOf(role)])) as Layout["at"];
+  const integers = INTEGER_KEYS.map(find);
   const isWide = rtt.field < 0 && time.field >= 0 && !RTT_KEYS.some((key) => columns.has(key));
-  const hosts = isWide
-    ? names.flatMap((name, field) => isHost(name, options) ? [{ field, dst: name }] : [])
-    : [];
-  const rtts = hosts.length > 0 ? hosts : [{ field: rtt.field }];
+  const hosts = isWide ? [...names.keys()].filter((field) => isHost(names[field], options)) : [];
+  const rtts = hosts.length > 0 ? hosts.map((field) => ({ field, dst: names[field] })) : [{ field: rtt.field }];
   const used = new Set([...Object.values(at), ...integers, ...rtts.map(({ field }) => field)]);
   const signals = hasHeader
-    ? names.flatMap((_, field) => used.has(field) ? [] : signalOf(words[field], field) ?? [])
+    ? words.flatMap((name, field) => used.has(field) ? [] : signalOf(name, field) ?? [])
     : [];
   const isOther = (field: number) => !used.has(field) || field === at.metric;
   const states = signals.filter(({ kind }) => kind === "state" || kind === "word").map(({ field }) => field);
   for (const { field } of signals) used.add(field);
-  const layout = {
-    names: hasHeader ? names : names.map((_, field) => `column ${field + 1}`),
-    at,
-    timeUnit: TIME_UNITS[time.key],
-    rtts,
-    rttUnitMs: rtt.key === "rtt" && hasHeader ? unitMsIn(names[rtt.field] ?? "") : RTT_UNITS_MS[rtt.key],
-    signals,
-    integers,
-    others: [...names.keys()].filter(isOther).concat(states),
-  };
   const missing = [
     ...(at.src < 0 && !options.src ? ["src"] : []),
     ...(at.dst < 0 && !options.dst && hosts.length === 0 ? ["dst"] : []),
-    ...(rtts[0].field < 0 && !mayLackRtt ? ["rtt"] : []),
+    ...(rtts[0].field < 0 ? ["rtt"] : []),
   ];
-  fault ??= missing.length === 0 ? undefined : missingFault(missing, names);
-  return { ...layout, fault, reading: readingOf(layout, used, options) };
+  const lacksRtt = !fault && missing.join() === "rtt";
+  if (missing.length > 0) fault ??= lacksRtt && absentRtt || missingFault(missing, names);
+  const layout = {
+    ...{ names: hasHeader ? names : names.map((_, field) => `column ${field + 1}`), at, rtts, signals },
+    timeUnit: TIME_UNITS[time.key],
+    rttUnitMs: rtt.key === "rtt" && hasHeader ? unitMsIn(names[rtt.field] ?? "") : RTT_UNITS_MS[rtt.key],
+    integers,
+    others: [...names.keys()].filter(isOther).concat(states),
+    ...{ fault, lacksRtt },
+  };
+  return { ...layout, reading: readingOf(layout, used, options) };
 }
 
 function missingFault(missing: readonly string[], names: readonly string[]): Fault {
   if (names.some((name) => decimal(name) >= 0)) {
-    return {
-      found: "which look like values",
-      expected: "column names",
-      advice: "if there is no header, refer to columns by number, such as --columns src=1,dst=2,time=3,rtt=4",
-    };
+    const example = "--columns src=1,dst=2,time=3,rtt=4";
+    const advice = `if there is no header, refer to columns by number, such as ${example}`;
+    return { found: "which look like values", expected: "column names", advice };
   }
   const example = missing.map((key) => `${key}=${key.toUpperCase()}`).join(",");
-  const constant = missing.find((key) => key !== "rtt");
-  return {
-    expected: missing.join(", "),
-    advice: `name them, such as --columns ${example}` +
-      (constant ? `, or set one for all rows with --${constant} ADDRESS` : ""),
-  };
+  const constant = missing[0] === "rtt" ? "" : `, or set one for all rows with --${missing[0]} ADDRESS`;
+  return { expected: missing.join(", "), advice: `name them, such as --columns ${example}${constant}` };
 }
 
 /** @param used The fields that have a role. */
 function readingOf(
-  layout: Omit<Layout, "reading">,
+  { names, at, timeUnit, rtts, rttUnitMs, signals }: Omit<Layout, "reading">,
   used: ReadonlySet<number>,
   options: ReadingOptions,
 ): Reading {
-  const { names, at, rtts, rttUnitMs, signals } = layout;
   const nameOf = (field: number) => names[field] || `column ${field + 1}`;
   const endOf = (end: "src" | "dst") =>
     at[end] < 0 ? constantWords(end, options[end]) ?? "none" : nameOf(at[end]);
   const given = options.zone ? `${options.zone} (--zone)` : "UTC unless stated; --zone";
-  const times = [...new Set([at.date, at.hour, at.time])].filter((field) => field >= 0).map(nameOf).join(
-    " and ",
-  );
+  const times = [...new Set([at.date, at.hour, at.time])].filter((field) => field >= 0).map(nameOf);
+  const zone = at.zone < 0 ? given : names[at.zone];
+  const constant = options.startS === undefined ? "none" : "--start and --interval";
   const unit = ["ns", "us", "ms", "s"].find((name) => RTT_UNITS[name] === rttUnitMs);
+  const rttNames = rtts.map(({ field }) => `${nameOf(field)} (${unit}, unless stated)`);
+  const told = signals.filter(({ says }) => says !== undefined);
   const paths = [...options.columns?.values() ?? []];
-  const isPath = (name: string) => paths.some((path) => path.startsWith(`${name}.`));
+  const isUsed = (field: number) =>
+    used.has(field) || paths.some((path) => path.startsWith(`${names[field]}.`));
   return {
     format: table.name,
-    time: at.time >= 0
-      ? `${times} (numbers: Unix ${layout.timeUnit}; other times: ${at.zone < 0 ? given : names[at.zone]})`
-      : options.startS === undefined
-      ? "none"
-      : "--start and --interval",
+    time: at.time < 0
+      ? constant
+      : `${times.join(" and ")} (numbers: Unix ${timeUnit}; other times: ${zone})`,
     source: endOf("src"),
     destination: rtts[0].dst === undefined ? endOf("dst") : `the names of ${rtts.length} columns`,
-    rtt: rtts[0].field < 0
-      ? "absent"
-      : rtts.map(({ field }) => `${nameOf(field)} (${unit}, unless stated)`).join(", "),
+    rtt: rtts[0].field < 0 ? "absent" : rttNames.join(", "),
     noReply: [
       "no number or a word such as timeout",
       ...(options.noReply ?? []).map((word) => `${word} (--no-reply)`),
-      ...signals.filter(({ says }) => says !== undefined).map(({ field, says }) => `${names[field]} ${says}`),
+      ...told.map(({ field, says }) => `${names[field]} ${says}`),
     ].join(", or "),
-    notUsed: [...names.keys()].filter((field) => !used.has(field) && !isPath(names[field])).map(nameOf),
+    notUsed: [...names.keys()].filter((field) => !isUsed(field)).map(nameOf),
   };
 }
 
@@ -336,7 +310,7 @@ export class TableRows {
   /** Whether a record had an RTT, so that one without it is a loss. */
   hadRtt = false;
   /** Layouts of JSON objects by their names. */
-  readonly layouts: Map<string, Layout> = new Map();
+  readonly layouts = new Map<string, Layout>();
   readonly #moments = new MomentCheck();
   readonly #scale: LossScale = { hasPercent: false, hasFraction: false };
   /** Without a time column, the number of rows determines the time of the next one. */
@@ -390,14 +364,6 @@ export class TableRows {
     this.#endRoute(take);
     const fault = this.#moments.end();
     if (fault) throw new FormatError(fault, { path });
-  }
-
-  /** A record has an RTT: those without one are losses from here on. */
-  hasRtt(): true {
-    if (this.hadRtt) return true;
-    this.hadRtt = true;
-    for (const [key, { fault }] of this.layouts) if (fault) this.layouts.delete(key);
-    return true;
   }
 
   /** Whether a record tells a loss beside its RTT or, in a long table, by its metric. */
@@ -511,7 +477,7 @@ function integersIn(fields: readonly unknown[], { integers }: Layout): number[] 
 }
 
 /** How to state the unit that times appear to have. */
-export function adviceOnUnit(unit: TimeUnit | undefined): string | undefined {
+function adviceOnUnit(unit: TimeUnit | undefined): string | undefined {
   const key = TIME_KEYS.find((each) => TIME_UNITS[each] === unit);
   return key && `name the column with --columns ${key}=NAME`;
 }
@@ -561,6 +527,8 @@ interface JsonRecord {
   lists: readonly unknown[] | undefined;
   layout: Layout;
   rows: TableRows;
+  /** Whether the layout is that of measurements. */
+  isUsable: boolean;
 }
 
 /** The last record, since each is recognised before it is read. */
@@ -574,32 +542,23 @@ function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
 }
 
 function newRecordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
-  const rows = getOrMakeWeak(options);
+  const rows = rowsOfOptions.get(options) ?? new TableRows(options);
+  rowsOfOptions.set(options, rows);
   const all = [object.data, object.values].find(Array.isArray);
   const lists = Array.isArray(object.columns) ? all : undefined;
   const names = lists ? (object.columns as unknown[]).map(String) : Object.keys(object);
   const values = lists ? [] : Object.values(object);
-  for (const path of options.columns?.values() ?? []) {
-    const isPath = !lists && path.includes(".") && !names.includes(path);
-    const value = isPath ? valueAt(object, path.split(".")) : undefined;
+  for (const path of lists ? [] : options.columns?.values() ?? []) {
+    const value = path.includes(".") && !names.includes(path) ? valueAt(object, path.split(".")) : undefined;
     if (value === undefined) continue;
     names.push(path);
     values.push(value);
   }
   const key = names.join("\n");
-  let layout = rows.layouts.get(key);
-  if (!layout) {
-    if (rows.layouts.size === MAX_LAYOUTS) rows.layouts.clear();
-    layout = layoutOf(names, options, { mayLackRtt: rows.hadRtt });
-    rows.layouts.set(key, layout);
-  }
-  return { values, lists, layout, rows };
-}
-
-function getOrMakeWeak(options: ReadingOptions): TableRows {
-  let rows = rowsOfOptions.get(options);
-  if (!rows) rowsOfOptions.set(options, rows = new TableRows(options));
-  return rows;
+  const layout = rows.layouts.get(key) ?? layoutOf(names, options);
+  if (rows.layouts.size === MAX_LAYOUTS) rows.layouts.clear();
+  rows.layouts.set(key, layout);
+  return { values, lists, layout, rows, isUsable: !layout.fault || (layout.lacksRtt && rows.hadRtt) };
 }
 
 /** The value at a path; the list of values if it leads through a list of objects. Positions count from 1. */
@@ -614,14 +573,17 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /** The rows of a record: itself, the lists beside the column names, or columns with one entry per row. */
-function jsonRows({ values, lists, layout: { at, rtts } }: JsonRecord): unknown[][] {
+function jsonRows(
+  values: readonly unknown[],
+  lists: readonly unknown[] | undefined,
+  { at, rtts }: Layout,
+): readonly (readonly unknown[])[] {
   if (lists) return lists.map((row) => Array.isArray(row) ? row : [row]);
-  const times = values[at.time];
-  const isColumns = typeof times === "object" && times !== null && typeof values[rtts[0].field] === "object";
-  if (!isColumns) return [[...values]];
+  const [times, rtt] = [values[at.time], values[rtts[0].field]];
   const isColumn = (value: unknown) =>
     typeof value === "object" && value !== null && Array.isArray(value) === Array.isArray(times);
-  return Object.keys(times).map((row) =>
+  if (!isColumn(times) || typeof rtt !== "object") return [values];
+  return Object.keys(objectOf(times)).map((row) =>
     values.map((column) => isColumn(column) ? objectOf(column)[row] : column)
   );
 }
@@ -632,38 +594,37 @@ export const table: Format = {
   json: {
     isResult(object, options) {
       const { layout, rows, values } = recordOf(object, options);
-      const hasRtt = layout.rtts[0].field >= 0;
-      if (hasRtt && !layout.fault) return rows.hasRtt();
+      const { at: { src, dst, time }, rtts, fault } = layout;
+      const hasRtt = rtts[0].field >= 0;
+      if (hasRtt && !fault) return rows.hadRtt = true;
       // An object with a time and an end is meant as a measurement; the error names what is missing.
-      const { src, dst, time } = layout.at;
       const hasEnd = dst >= 0 || options.dst !== undefined;
       if (hasRtt) return hasEnd || src >= 0;
-      return hasEnd &&
-        (time >= 0 || (options.startS !== undefined && rows.lossIn(values, layout) === true));
+      const isTimed = time >= 0 || (options.startS !== undefined && rows.lossIn(values, layout) === true);
+      return hasEnd && isTimed;
     },
     findings(object, options) {
-      const record = recordOf(object, options);
-      const { layout, rows } = record;
-      if (layout.fault) {
-        const advice = `${layout.fault.advice}; a.b is field b of field a`;
-        return [{ reason: "nullValue", ...columnsFault(layout.names, { ...layout.fault, advice }, "") }];
+      const { values, lists, layout, rows, isUsable } = recordOf(object, options);
+      const { names, at: { src, dst, time }, rtts, fault } = layout;
+      if (!isUsable) {
+        const advice = `${fault?.advice}; a.b is field b of field a`;
+        return [{ reason: "nullValue", ...columnsFault(names, { ...fault, advice }, "") }];
       }
       const findings: Finding[] = [];
-      const { src, dst, time } = layout.at;
-      const needed = [src, dst, time, ...layout.rtts.map(({ field }) => field)];
-      for (const row of jsonRows(record)) {
-        const isWhole = needed.every((field) => field < 0 || row[field] !== undefined);
-        if (isWhole) rows.read(row, layout, (finding) => findings.push(finding));
-        else {
-          const found = `a row without a value for each of ${layout.names.length} columns`;
+      const needed = [src, dst, time, ...rtts.map(({ field }) => field)].filter((field) => field >= 0);
+      for (const row of jsonRows(values, lists, layout)) {
+        if (needed.every((field) => row[field] !== undefined)) {
+          rows.read(row, layout, (finding) => findings.push(finding));
+        } else {
+          const found = `a row without a value for each of ${names.length} columns`;
           findings.push({ reason: "invalidJson", found });
         }
       }
       return findings;
     },
     reading(object, options) {
-      const { layout } = recordOf(object, options);
-      return layout.fault ? undefined : layout.reading;
+      const { layout, isUsable } = recordOf(object, options);
+      return isUsable ? layout.reading : undefined;
     },
   },
   text: {
@@ -688,15 +649,12 @@ function headOf(text: string): string {
 
 class TableReader implements TextReader {
   #scanner: CsvScanner | undefined;
-  #separator: CsvSeparator = ",";
   #rows: TableRows;
   /** The first record: the header, unless it is one of the comments. */
   #first: CsvRecord | undefined;
   #numComments = 0;
   #layout: Layout | undefined;
   #hasHeader = true;
-  /** The layout whose reading was said last. */
-  #said: Layout | undefined;
   #numRows = 0;
   #line = 0;
   readonly #takeHere = (finding: Finding) => this.take(finding, this.#line);
@@ -708,48 +666,43 @@ class TableReader implements TextReader {
   push(text: string | undefined): void {
     if (!this.#scanner) {
       // The format was recognised by the first text.
-      this.#separator = separatorOf(headOf(text ?? ""), this.options);
-      this.#rows = new TableRows(this.options, this.#separator === ";");
-      this.#scanner = new CsvScanner(this.#separator);
+      this.#scanner = new CsvScanner(separatorOf(headOf(text ?? ""), this.options));
+      this.#rows = new TableRows(this.options, this.#scanner.separator === ";");
     }
+    const { separator } = this.#scanner;
     this.#scanner.push(text, (record) => {
       if (isNoRow(record)) return;
-      if (this.#separator === " " && record.fields) this.#dropBlanks(record.fields);
+      if (separator === " " && record.fields) dropBlanks(record.fields);
       if (this.#layout) this.#takeRow(record, this.#layout);
-      else this.#begin(record);
+      else this.#begin(record, separator === " ");
     });
     if (text !== undefined) return;
     if (!this.#layout) throw this.#headerError();
     if (this.#numRows === 0) {
-      throw new NoMeasurementsError(
-        { found: "it has no rows below its header", expected: "at least one", advice: "check the file" },
-        this,
-      );
+      const fault = { found: "it has no rows below its header", expected: "at least one" };
+      throw new NoMeasurementsError({ ...fault, advice: "check the file" }, this);
     }
     this.#rows.end(this.path, this.#takeHere);
   }
 
-  /** Treats adjacent blanks as one separator and drops row names, which have no column in the header. */
-  #dropBlanks(fields: string[]): void {
-    fields.splice(0, fields.length, ...fields.filter((field) => field !== ""));
-    // `1767225600:` of rrdtool fetch.
-    if (fields.length > 0) fields[0] = fields[0].replace(/:$/, "");
-    const { names } = this.#layout ?? {};
-    if (names === undefined || fields.length !== names.length + 1) return;
-    if (isByNumber(this.options)) this.#layout = layoutOf(["", ...names], this.options);
-    else fields.shift();
-  }
-
   /** Checks whether a record is the header. */
-  #begin(record: CsvRecord): void {
+  #begin(record: CsvRecord, isBlank: boolean): void {
     this.#first ??= record;
-    const fields = record.fields ?? [];
+    const { fields = [] } = record;
     this.#hasHeader = !isByNumber(this.options) || isHeader(fields, this.options);
-    const layout = layoutOf(fields, this.options, { hasHeader: this.#hasHeader });
+    // Row names have no column in the header.
+    const hasRowNames = isBlank && this.#hasHeader && isByNumber(this.options);
+    const names = hasRowNames ? [...fields, ""] : fields;
+    const layout = layoutOf(names, this.options, this.#hasHeader);
     if (record.fields && !layout.fault) {
-      this.#layout = layout;
+      this.#use(layout);
       if (!this.#hasHeader) this.#takeRow(record, layout);
     } else if (++this.#numComments > MAX_COMMENT_RECORDS) throw this.#headerError();
+  }
+
+  #use(layout: Layout): void {
+    this.#layout = layout;
+    this.options.onReading?.(layout.reading);
   }
 
   #headerError(): NoMeasurementsError {
@@ -759,28 +712,22 @@ class TableReader implements TextReader {
     return new NoMeasurementsError(found, { path: this.path, place: "its header" });
   }
 
-  #takeRow(record: CsvRecord, { names }: Layout): void {
+  #takeRow(record: CsvRecord, layout: Layout): void {
+    const { fields, fault, line } = record;
+    const { names } = layout;
+    if (fields && this.#isHeader(fields, layout)) return;
     this.#numRows++;
-    const invalid = (found: string) => this.take({ reason: "invalidCsv", found }, record.line);
-    const { fields } = record;
-    if (!fields) return invalid(record.fault);
-    if (this.#isHeader(fields, names)) {
-      this.#numRows--;
-      return;
-    }
-    const isWhole = fields.length === names.length || hasEmptyEnd(fields, names.length) ||
-      hasEmptyEnd(names, fields.length);
-    if (!isWhole) return invalid(`${fields.length} fields, ${names.length} in the header`);
-    this.#line = record.line;
-    const layout = this.#layout as Layout;
-    if (this.#said !== layout) this.options.onReading?.(layout.reading);
-    this.#said = layout;
-    this.#rows.read(fields, layout, this.#takeHere);
+    this.#line = line;
+    if (fields && this.#scanner?.separator === " " && fields.length === names.length + 1) fields.shift();
+    const isWhole = fields &&
+      (fields.length === names.length || hasEmptyEnd(fields, names.length) || hasEmptyEnd(names, fields.length));
+    if (isWhole) return this.#rows.read(fields, layout, this.#takeHere);
+    const found = fault ?? `${fields?.length} fields, ${names.length} in the header`;
+    this.#takeHere({ reason: "invalidCsv", found });
   }
 
   /** Whether a record is a header, which precedes the same or other columns in concatenated files. */
-  #isHeader(fields: readonly string[], names: readonly string[]): boolean {
-    const { at: { time }, rtts: [{ field }] } = this.#layout as Layout;
+  #isHeader(fields: readonly string[], { names, at: { time }, rtts: [{ field }] }: Layout): boolean {
     // The field that best shows whether a record is a header.
     const cell = (time < 0 ? "" : fields[time]) || (fields[field] ?? "");
     const isDigits = cell >= "0" && cell < ":"; // as most
@@ -788,10 +735,17 @@ class TableReader implements TextReader {
     if (names.every((name, i) => fields[i] === name)) return true;
     const layout = isByNumber(this.options) ? undefined : layoutOf(fields, this.options);
     if (!layout || layout.fault) return false;
-    this.#layout = layout;
+    this.#use(layout);
     this.#rows.mark = undefined;
     return true;
   }
+}
+
+/** Treats adjacent blanks as one separator. */
+function dropBlanks(fields: string[]): void {
+  fields.splice(0, fields.length, ...fields.filter((field) => field !== ""));
+  // `1767225600:` of rrdtool fetch.
+  if (fields.length > 0) fields[0] = fields[0].replace(/:$/, "");
 }
 
 function isByNumber({ columns }: ReadingOptions): boolean {
@@ -811,7 +765,7 @@ function isNoRow({ fields }: CsvRecord): boolean {
 
 /** Whether the first record of a table whose columns have numbers is a header: its time, or RTT, is a name. */
 function isHeader(fields: readonly string[], options: ReadingOptions): boolean {
-  const layout = layoutOf(fields, options, { hasHeader: false });
+  const layout = layoutOf(fields, options, false);
   const { rtts: [{ field }], rttUnitMs, at: { time } } = layout;
   const cell = fields[time < 0 ? field : time] ?? "";
   const read = time < 0 ? readRtt(cell, rttUnitMs, options) : timeIn(fields, layout, options);

@@ -12,7 +12,7 @@ import {
 import { parseLenientJson } from "../../data/formats/json_stream.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, type JsonFormat, resultsIn } from "../../data/formats/registry.ts";
-import { isUsualName } from "../../data/formats/table.ts";
+import { layoutOf } from "../../data/formats/table.ts";
 import { Readings } from "../../data/formats/reading.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { LineError, ReadingLine } from "./question.ts";
@@ -164,7 +164,8 @@ function* ownMeasurements(
   const hasOwnNames = names.every((name) => Object.hasOwn(watch.line.shape, name));
   // In addition to the API's own names, another one or a second RTT is a mistake.
   const isMixed = ["src", "dst", "rtt"].every((name) => names.includes(name)) &&
-    names.some((name) => !isUsualName(name) || name in COLUMNS || /^rtt_/i.test(name));
+    (layoutOf(names, reading).reading.notUsed.length > 0 ||
+      names.some((name) => name in COLUMNS || /^rtt_/i.test(name)));
   const findings = format && !isMixed ? [...format.findings(object, reading)] : [];
   const isClear = (finding: Finding) =>
     "skipped" in finding ||
