@@ -9,7 +9,7 @@
 import { type Address, readAddress } from "../addresses/address_book.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import { shortened } from "../../base/errors.ts";
-import { ReadingCache } from "./reading.ts";
+import type { Reading } from "./reading.ts";
 import {
   type Format,
   type JsonObject,
@@ -30,7 +30,15 @@ const MAX_UNSYNCED_S = 86_400;
 /** Seconds from a measurement until it is stored. A probe without a network keeps its results for weeks. */
 const STORED_AFTER_S = { least: -3600, most: 30 * 86_400 };
 
-const readings = new ReadingCache();
+const READING: Reading = {
+  format: "atlas",
+  time: "timestamp (Unix seconds, UTC)",
+  source: "from, or src_addr if from is not public (--source)",
+  destination: "dst_addr, or addr",
+  rtt: "result[].rtt (ms), combined by --rtt",
+  noReply: "rcvd 0, or no rtt in result",
+  notUsed: [],
+};
 
 export const atlas: Format = {
   name: "atlas",
@@ -38,18 +46,7 @@ export const atlas: Format = {
   json: {
     hasKeys: true,
     isResult: (object) => resultType(object) !== undefined,
-    reading({ type, dst_addr: dst }, { source, rtt }) {
-      const isChosen = source === "from" || source === "src_addr";
-      return readings.get([type, dst === undefined, source, rtt], () => ({
-        format: "atlas",
-        time: "timestamp (Unix seconds, UTC)",
-        source: isChosen ? source : "from, or src_addr if from is not public",
-        destination: dst === undefined ? "addr" : "dst_addr",
-        rtt: `${rtt} of result[].rtt (ms)`,
-        noReply: "rcvd 0, or no rtt in result",
-        notUsed: [],
-      }));
-    },
+    reading: () => READING,
     findings(object, options) {
       const type = object.type === "ping" ? "ping" : resultType(object) ?? "unknown";
       return [type === "ping" ? convertPing(object, options) : { skipped: shortened(type, MAX_TYPE_LENGTH) }];

@@ -26,28 +26,27 @@ import {
   readRtt,
   readTime,
 } from "./format.ts";
-import { ReadingCache } from "./reading.ts";
+import type { Reading } from "./reading.ts";
 
 /** The API sends at most 16 packets. */
 const MAX_PACKETS = 64;
 
-const readings = new ReadingCache();
+const READING: Reading = {
+  format: "globalping",
+  time: "createdAt (ISO 8601, UTC)",
+  source: `probe: its network and city (--source ${NETWORK_SOURCE})`,
+  destination: "resolvedAddress",
+  rtt: "timings[].rtt (ms), combined by --rtt",
+  noReply: "stats.rcv 0",
+  notUsed: ["rawOutput"],
+};
 
 export const globalping: Format = {
   name: "globalping",
   title: "measurements of Globalping (JSON)",
   json: {
     isResult: isGlobalping,
-    reading: (_, { source, rtt }) =>
-      readings.get([source, rtt], () => ({
-        format: "globalping",
-        time: "createdAt (ISO 8601, UTC)",
-        source: source === NETWORK_SOURCE ? "probe (network and city)" : "unknown",
-        destination: "resolvedAddress",
-        rtt: `${rtt} of timings[].rtt (ms)`,
-        noReply: "stats.rcv 0",
-        notUsed: ["rawOutput"],
-      })),
+    reading: () => READING,
     findings: globalpingRows,
     // Objects written by other programs may lack an id.
     idOf: (object) => typeof object.id === "string" ? object.id : hashOf(object).toHex(),

@@ -39,7 +39,7 @@ import {
   RTT_UNITS,
 } from "./format.ts";
 import { lossIn, type Signal, signalOf } from "./losses.ts";
-import { constantWords, ReadingCache } from "./reading.ts";
+import { constantWords, type Reading } from "./reading.ts";
 import { isOtherStatistic } from "./table.ts";
 
 /** Labels that name the destination, best first. */
@@ -83,9 +83,7 @@ export const prometheus: Format = {
   },
 };
 
-const readings = new ReadingCache();
-
-function readingOf(object: JsonObject, { src, dst }: ReadingOptions): ReturnType<typeof readings.get> {
+function readingOf(object: JsonObject, { src, dst }: ReadingOptions): Reading {
   const { result } = objectOf(object.data);
   const all = isSeries(object) ? [object] : Array.isArray(result) ? result.map(objectOf) : [];
   const labels = all.map(({ metric }) => objectOf(metric));
@@ -95,19 +93,17 @@ function readingOf(object: JsonObject, { src, dst }: ReadingOptions): ReturnType
     return [...found, constantWords(option, constants)].filter(Boolean).join(", else ") ||
       `unknown (--${option})`;
   };
-  return readings.get([names, labels.map(Object.keys)[0], src, dst], () => {
-    const rtts = names.filter((name) => isRttName(name) || /^probe_.*duration/.test(name));
-    const losses = names.filter((name) => lossSignal(name, 0));
-    return {
-      format: "prometheus",
-      time: "values (Unix seconds, UTC)",
-      source: given(SOURCES, "src", src),
-      destination: given(DESTINATIONS, "dst", dst),
-      rtt: rtts.map((name) => `${name || "a series without a name"} (${unitIn(name)})`).join(", ") || "none",
-      noReply: ["0, NaN or Inf", ...losses].join(", or "),
-      notUsed: names.filter((name) => !rtts.includes(name) && !losses.includes(name)),
-    };
-  });
+  const rtts = names.filter((name) => isRttName(name) || /^probe_.*duration/.test(name));
+  const losses = names.filter((name) => lossSignal(name, 0));
+  return {
+    format: "prometheus",
+    time: "values (Unix seconds, UTC)",
+    source: given(SOURCES, "src", src),
+    destination: given(DESTINATIONS, "dst", dst),
+    rtt: rtts.map((name) => `${name || "a series without a name"} (${unitIn(name)})`).join(", ") || "none",
+    noReply: ["0, NaN or Inf", ...losses].join(", or "),
+    notUsed: names.filter((name) => !rtts.includes(name) && !losses.includes(name)),
+  };
 }
 
 function isAnswer({ status, data, errorType }: JsonObject): boolean {

@@ -30,27 +30,6 @@ export function readingLines({ format, notUsed, ...parts }: Reading): string[] {
   return notUsed.length === 0 ? [said] : [said, `not used: ${notUsed.join(", ")}`];
 }
 
-const MAX_READINGS = 1000;
-
-/** Makes one reading for the same fields and options, so that consumers say it once. */
-export class ReadingCache {
-  readonly #readings = new Map<string, Reading>();
-  /** The newest one, since successive results mostly have the same fields. */
-  #last: { key: readonly unknown[]; reading: Reading } | undefined;
-
-  /** @param key What the reading depends on. */
-  get(key: readonly unknown[], make: () => Reading): Reading {
-    const last = this.#last;
-    if (last && key.every((value, i) => value === last.key[i])) return last.reading;
-    const text = JSON.stringify(key);
-    const reading = this.#readings.get(text) ?? make();
-    // Texts may name any number of fields.
-    if (this.#readings.size < MAX_READINGS) this.#readings.set(text, reading);
-    this.#last = { key, reading };
-    return reading;
-  }
-}
-
 /** Maximum number of readings that are said line by line; each table may have another one. */
 const MAX_SAID = 5;
 /** Maximum number of readings in memory, since each object may have other fields. */

@@ -20,7 +20,7 @@ import {
   readRtt,
   readTime,
 } from "./format.ts";
-import { ReadingCache } from "./reading.ts";
+import type { Reading } from "./reading.ts";
 
 const OTHER_TYPES: ReadonlySet<unknown> = new Set([
   ...["cycle-start", "cycle-stop", "cycle-def"],
@@ -32,7 +32,15 @@ const REPLY_TYPES: ReadonlySet<unknown> = new Set([0, 129, 14]);
 /** A short object may claim 65,535 packets, each of which is a row with `--rtt each`. */
 const MAX_SENT = 4096;
 
-const readings = new ReadingCache();
+const READING: Reading = {
+  format: "scamper",
+  time: "start (Unix seconds, UTC)",
+  source: "src",
+  destination: "dst",
+  rtt: "responses[].rtt (ms), combined by --rtt",
+  noReply: "no echo reply of dst in responses",
+  notUsed: ["statistics"],
+};
 
 export const scamper: Format = {
   name: "scamper",
@@ -42,16 +50,7 @@ export const scamper: Format = {
       type === "ping"
         ? numSent !== undefined && typeof start === "object"
         : OTHER_TYPES.has(type) && (typeof version === "string" || list !== undefined),
-    reading: (_, { rtt }) =>
-      readings.get([rtt], () => ({
-        format: "scamper",
-        time: "start (Unix seconds, UTC)",
-        source: "src",
-        destination: "dst",
-        rtt: `${rtt} of responses[].rtt (ms)`,
-        noReply: "no echo reply of dst in responses",
-        notUsed: ["statistics"],
-      })),
+    reading: () => READING,
     findings: findingsOf,
   },
 };

@@ -27,13 +27,11 @@ import {
   readRtt,
   readTime,
 } from "./format.ts";
-import { constantWords, type Reading, ReadingCache } from "./reading.ts";
+import { constantWords, type Reading } from "./reading.ts";
 import { isOtherStatistic, RTT_UNITS_MS, unitMsIn } from "./table.ts";
 
 /** Pings per round, unless a column contains their number. */
 const NUM_PINGS = 20;
-
-const readings = new ReadingCache();
 
 export const smokeping: Format = {
   name: "smokeping",
@@ -43,11 +41,7 @@ export const smokeping: Format = {
       const { step, legend } = objectOf(meta);
       return Array.isArray(data) && typeof step === "number" && Array.isArray(legend);
     },
-    reading: (object, options) =>
-      readings.get(
-        [namesOf(object), options.src, options.dst, [...options.columns ?? []]],
-        () => readingOf(namesOf(object), options),
-      ),
+    reading: (object, options) => readingOf(namesOf(object), options),
     findings: findingsOf,
   },
 };
