@@ -102,7 +102,10 @@ function parseAlone(bytes: Uint8Array, index: number, offsetBytes: number, take:
   const scanner = new JsonObjectScanner("");
   const inside = scanner.push(line);
   if (scanner.isOpen || inside.bounds[1] === bytes.length) return take(undefined, index, offsetBytes);
-  for (const each of objectsOf(inside)) take(each.value, index, offsetBytes + each.offsetBytes);
+  parsePiece(inside, (each, _, atBytes) => take(each, index, offsetBytes + atBytes));
+  for (const { kind, offsetBytes: atBytes } of inside.marks) {
+    if (kind === "damaged") take(undefined, index, offsetBytes + atBytes);
+  }
 }
 
 /** Parses JSON text; undefined if it is not JSON. NaN and Infinity, which Python writes, become null. */
@@ -115,18 +118,6 @@ export function parseLenientJson(text: string): unknown {
     const strict = text.replace(NOT_NUMBERS, (found) => found.startsWith('"') ? found : "null");
     return strict === text ? undefined : parseLenientJson(strict);
   }
-}
-
-/** The objects and damaged lines (undefined) of a piece, in text order. */
-export function objectsOf(
-  piece: JsonPiece,
-): { value: Record<string, unknown> | undefined; offsetBytes: number }[] {
-  const objects: ReturnType<typeof objectsOf> = [];
-  parsePiece(piece, (value, _, offsetBytes) => objects.push({ value, offsetBytes }));
-  for (const { kind, offsetBytes } of piece.marks) {
-    if (kind === "damaged") objects.push({ value: undefined, offsetBytes });
-  }
-  return objects.sort((a, b) => a.offsetBytes - b.offsetBytes);
 }
 
 /** Strings, which may contain these words and lack their end, and the words outside of strings. */

@@ -94,15 +94,12 @@ const TIME_OF_DAY = /^\d{1,2}:\d\d/;
 /** A unit at the end of a name: `latency_s`, or `duration_seconds`. */
 const UNIT_IN_NAME = new RegExp(`(?:^|[_.])(${Object.keys(RTT_UNITS).join("|")})$`);
 
-/** Names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
-export type Columns = ReadonlyMap<string, string>;
-
 /**
- * Parses `src=from,dst=to,time=when,rtt=ms`. Names may contain commas.
+ * Parses names of columns by key, `src=from,dst=to,time=when,rtt=ms`. Names may contain commas.
  *
  * @throws {UsageError} If a key is unknown or repeated.
  */
-export function parseColumns(text: string): Columns {
+export function parseColumns(text: string): ReadonlyMap<string, string> {
   const columns = new Map<string, string>();
   const wrong = (fault: string) =>
     new UsageError(
@@ -201,7 +198,9 @@ export function layoutOf(names: readonly string[], options: ReadingOptions, hasH
   const integers = INTEGER_KEYS.map(find);
   const isWide = rtt.field < 0 && time.field >= 0 && !RTT_KEYS.some((key) => columns.has(key));
   const hosts = isWide ? [...names.keys()].filter((field) => isHost(names[field], options)) : [];
-  const rtts = hosts.length > 0 ? hosts.map((field) => ({ field, dst: names[field] })) : [{ field: rtt.field }];
+  const rtts = hosts.length > 0
+    ? hosts.map((field) => ({ field, dst: names[field] }))
+    : [{ field: rtt.field }];
   const used = new Set([...Object.values(at), ...integers, ...rtts.map(({ field }) => field)]);
   const signals = hasHeader
     ? words.flatMap((name, field) => used.has(field) ? [] : signalOf(name, field) ?? [])
@@ -259,9 +258,7 @@ function readingOf(
     used.has(field) || paths.some((path) => path.startsWith(`${names[field]}.`));
   return {
     format: table.name,
-    time: at.time < 0
-      ? constant
-      : `${times.join(" and ")} (numbers: Unix ${timeUnit}; other times: ${zone})`,
+    time: at.time < 0 ? constant : `${times.join(" and ")} (numbers: Unix ${timeUnit}; other times: ${zone})`,
     source: endOf("src"),
     destination: rtts[0].dst === undefined ? endOf("dst") : `the names of ${rtts.length} columns`,
     rtt: rtts[0].field < 0 ? "absent" : rttNames.join(", "),
@@ -522,26 +519,21 @@ const MAX_LAYOUTS = 1 << 8;
 
 /** A JSON object as fields: its own, and those that `--columns` selects inside it by a path. */
 interface JsonRecord {
+  object: JsonObject;
+  rows: TableRows;
   values: readonly unknown[];
   /** The rows, if the names are those of columns. */
   lists: readonly unknown[] | undefined;
   layout: Layout;
-  rows: TableRows;
   /** Whether the layout is that of measurements. */
   isUsable: boolean;
 }
 
 /** The last record, since each is recognised before it is read. */
-let last: { object: JsonObject; options: ReadingOptions; record: JsonRecord } | undefined;
+let last: JsonRecord | undefined;
 
 function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
-  if (last?.object !== object || last.options !== options) {
-    last = { object, options, record: newRecordOf(object, options) };
-  }
-  return last.record;
-}
-
-function newRecordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
+  if (last?.object === object && last.rows.options === options) return last;
   const rows = rowsOfOptions.get(options) ?? new TableRows(options);
   rowsOfOptions.set(options, rows);
   const all = [object.data, object.values].find(Array.isArray);
@@ -558,7 +550,8 @@ function newRecordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
   const layout = rows.layouts.get(key) ?? layoutOf(names, options);
   if (rows.layouts.size === MAX_LAYOUTS) rows.layouts.clear();
   rows.layouts.set(key, layout);
-  return { values, lists, layout, rows, isUsable: !layout.fault || (layout.lacksRtt && rows.hadRtt) };
+  const isUsable = !layout.fault || (layout.lacksRtt && rows.hadRtt);
+  return last = { object, rows, values, lists, layout, isUsable };
 }
 
 /** The value at a path; the list of values if it leads through a list of objects. Positions count from 1. */
@@ -720,7 +713,8 @@ class TableReader implements TextReader {
     this.#line = line;
     if (fields && this.#scanner?.separator === " " && fields.length === names.length + 1) fields.shift();
     const isWhole = fields &&
-      (fields.length === names.length || hasEmptyEnd(fields, names.length) || hasEmptyEnd(names, fields.length));
+      (fields.length === names.length || hasEmptyEnd(fields, names.length) ||
+        hasEmptyEnd(names, fields.length));
     if (isWhole) return this.#rows.read(fields, layout, this.#takeHere);
     const found = fault ?? `${fields?.length} fields, ${names.length} in the header`;
     this.#takeHere({ reason: "invalidCsv", found });

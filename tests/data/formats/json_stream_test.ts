@@ -1,7 +1,22 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { FormatError } from "../../../lib/base/errors.ts";
-import { JsonObjectScanner, MAX_OBJECT_BYTES, objectsOf } from "../../../lib/data/formats/json_stream.ts";
+import {
+  JsonObjectScanner,
+  type JsonPiece,
+  MAX_OBJECT_BYTES,
+  parsePiece,
+} from "../../../lib/data/formats/json_stream.ts";
+
+/** The objects and damaged lines (undefined) of a piece, in text order. */
+function objectsOf(piece: JsonPiece): { value: unknown; offsetBytes: number }[] {
+  const objects: ReturnType<typeof objectsOf> = [];
+  parsePiece(piece, (value, _, offsetBytes) => objects.push({ value, offsetBytes }));
+  for (const { kind, offsetBytes } of piece.marks) {
+    if (kind === "damaged") objects.push({ value: undefined, offsetBytes });
+  }
+  return objects.sort((a, b) => a.offsetBytes - b.offsetBytes);
+}
 
 function scan(text: string, chunkBytes = 1 << 16): { value: unknown; offsetBytes: number }[] {
   const bytes = new TextEncoder().encode(text);
