@@ -24,7 +24,6 @@
  */
 import { getOrMake } from "../../base/collections.ts";
 import { shortened, UserError } from "../../base/errors.ts";
-import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Finding,
   type Format,
@@ -32,15 +31,11 @@ import {
   isHost,
   type JsonObject,
   objectOf,
-  pingRow,
   type ReadingOptions,
-  readRtt,
-  readTime,
-  RTT_UNITS,
 } from "./format.ts";
-import { lossIn, type Signal, signalOf } from "./losses.ts";
+import { signalOf } from "./losses.ts";
 import { constantWords, type Reading } from "./reading.ts";
-import { isOtherStatistic } from "./table.ts";
+import { isOtherStatistic, layoutOf, TableRows, unitIn } from "./table.ts";
 
 /** Labels that name the destination, best first. */
 const DESTINATIONS = ["ip", "target", "url", "dst", "destination", "instance", "host"];
@@ -52,7 +47,6 @@ const NOT_MEDIAN = /^(?:p?\d+|0\.(?!5$)\d+)$/;
 const RTT_NAME = /rtt|latency|ping|icmp|response|round_?trip|delay/;
 const NOT_RTT_NAME =
   /^(?:probe|scrape|smokeping|go|process|prometheus)_|_(?:bucket|count|sum|total|info|up)$/;
-const UNIT = /_(ns|nanoseconds|us|microseconds|ms|milliseconds)$/;
 
 export const prometheus: Format = {
   name: "prometheus",
@@ -94,13 +88,13 @@ function readingOf(object: JsonObject, { src, dst }: ReadingOptions): Reading {
       `unknown (--${option})`;
   };
   const rtts = names.filter((name) => isRttName(name) || /^probe_.*duration/.test(name));
-  const losses = names.filter((name) => lossSignal(name, 0));
+  const losses = names.filter(isLossName);
   return {
     format: "prometheus",
     time: "values (Unix seconds, UTC)",
     source: given(SOURCES, "src", src),
     destination: given(DESTINATIONS, "dst", dst),
-    rtt: rtts.map((name) => `${name || "a series without a name"} (${unitIn(name)})`).join(", ") || "none",
+    rtt: rtts.map((name) => `${name || "a series without a name"} (${unitIn(name, "s")})`).join(", ") || "none",
     noReply: ["0, NaN or Inf", ...losses].join(", or "),
     notUsed: names.filter((name) => !rtts.includes(name) && !losses.includes(name)),
   };
@@ -131,13 +125,14 @@ function isRttName(name: string): boolean {
   return name === "" || (RTT_NAME.test(name) && !NOT_RTT_NAME.test(name) && !isOtherStatistic(name));
 }
 
-/** `up` is about the exporter. */
-function lossSignal(name: string, field: number): Signal | undefined {
-  return name === "up" ? undefined : signalOf(name.replace(/^(?:probe|ping)_/, ""), field);
+/** `success` for `probe_success`: how a table names the field. */
+function withoutTool(name: string): string {
+  return name.replace(/^(?:probe|ping)_/, "");
 }
 
-function unitIn(name: string): string {
-  return UNIT.exec(name)?.[1] ?? "s";
+/** `up` is about the exporter. */
+function isLossName(name: string): boolean {
+  return name !== "up" && signalOf(withoutTool(name), 0) !== undefined;
 }
 
 /** `samples` are in time order, with Unix seconds. */
@@ -172,7 +167,7 @@ function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Gener
   for (const group of groups.values()) yield* groupFindings(group, options);
 }
 
-/** @param group Series with the same labels. */
+/** Reads series with the same labels as the columns of a table. */
 function* groupFindings(group: readonly Series[], options: ReadingOptions): Generator<Finding> {
   const { labels } = group[0];
   const find = (name: string) => group.find((series) => series.name === name);
@@ -182,13 +177,10 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
     DESTINATIONS.some((name) => /^https?:/.test(String(labels[name]))));
   const rtt = icmp ?? group.find(({ name }) => isRttName(name)) ??
     (isWeb ? undefined : find("probe_duration_seconds"));
-  const signals = group.flatMap((series, field) => {
-    const isUsed = series !== rtt && !(isWeb && series.name.startsWith("probe_"));
-    return isUsed ? lossSignal(series.name, field) ?? [] : [];
-  });
-  for (const [field, series] of group.entries()) {
-    const { name } = series;
-    if (series === rtt || signals.some((signal) => signal.field === field)) continue;
+  const told = group.filter((series) =>
+    series !== rtt && isLossName(series.name) && !(isWeb && series.name.startsWith("probe_"))
+  );
+  for (const { name } of group.filter((series) => series !== rtt && !told.includes(series))) {
     const base = name.replace(/_(?:sum|count)$/, "");
     if (base === name || !RTT_NAME.test(name) || rtt) yield { skipped: `series ${name}` };
     else {
@@ -196,39 +188,28 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
       yield { reason: "incompleteResult", found: `series ${name}`, expected: "RTTs", advice };
     }
   }
-  const names = group.map(({ name }) => name);
-  const scale = { hasPercent: false, hasFraction: false };
-  const told = [rtt, ...signals.map(({ field }) => group[field])].filter((series) => series !== undefined);
-  for (const timeS of new Set(told.flatMap(({ samples }) => [...samples.keys()]))) {
-    const timeUs = readTime(timeS, "seconds");
+  const end = (names: readonly string[], constants: readonly string[] | undefined) => {
+    const label = names.find((name) => typeof labels[name] === "string" && labels[name] !== "");
+    const host = label === undefined ? "" : hostOf(String(labels[label]));
+    return constants && !isHost(host, options) ? "" : host;
+  };
+  const ends = [end(SOURCES, options.src), end(DESTINATIONS, options.dst)];
+  const columns = ["time", "src", "dst", `rtt_${unitIn(rtt?.name ?? "", "s")}`, ...told.map(({ name }) => withoutTool(name))];
+  const layout = layoutOf(columns, { ...options, columns: undefined });
+  const rows = new TableRows(options);
+  const findings: Finding[] = [];
+  for (const timeS of new Set([...rtt ? [rtt] : [], ...told].flatMap(({ samples }) => [...samples.keys()]))) {
     const text = rtt?.samples.get(timeS);
-    const isReply = Number.isFinite(Number(text)) && Number(text) !== 0;
-    const isLost = lossIn(signals, group.map(({ samples }) => samples.get(timeS)), names, isReply, scale);
-    const isKnown = text !== undefined || isLost;
-    const rttMs = isLost || !isReply
-      ? FAILED_RTT_MS
-      : readRtt(text, RTT_UNITS[unitIn(rtt?.name ?? "")], options, rtt?.name || "rtt");
-    if (typeof timeUs !== "number") yield timeUs;
-    else if (typeof isLost === "object") yield isLost;
-    else if (typeof rttMs !== "number") yield rttMs;
-    else if (isKnown) yield pingRow({ ...endsOf(labels, options), timeUs, rttsMs: [rttMs] }, options);
-    else {
-      const found = `series ${names[signals[0].field]} by itself`;
+    const rttText = Number(text) === 0 ? "" : text;
+    const fields = [timeS, ...ends, rttText, ...told.map(({ samples }) => samples.get(timeS))];
+    if (text !== undefined || rows.lossIn(fields, layout) === true) {
+      rows.read(fields, layout, (finding) => findings.push(finding));
+    } else {
+      const found = `series ${told[0].name} by itself`;
       const advice = "get it in one answer with the series of its RTT";
-      const isFlag = signals[0].kind === "flag";
-      yield isFlag ? { skipped: found } : { reason: "incompleteResult", found, advice };
+      const isFlag = told[0].name === "probe_success";
+      findings.push(isFlag ? { skipped: found } : { reason: "incompleteResult", found, advice });
     }
   }
-}
-
-function endsOf(
-  labels: JsonObject,
-  options: ReadingOptions,
-): { src: string | undefined; dst: string | undefined } {
-  const find = (names: readonly string[], option: readonly string[] | undefined) => {
-    const label = names.find((name) => typeof labels[name] === "string" && labels[name] !== "");
-    const host = label === undefined ? undefined : hostOf(String(labels[label]));
-    return host !== undefined && option && !isHost(host, options) ? undefined : host;
-  };
-  return { src: find(SOURCES, options.src), dst: find(DESTINATIONS, options.dst) };
+  yield* findings;
 }

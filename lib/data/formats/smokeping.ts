@@ -26,9 +26,10 @@ import {
   type ReadingOptions,
   readRtt,
   readTime,
+  RTT_UNITS,
 } from "./format.ts";
 import { constantWords, type Reading } from "./reading.ts";
-import { isOtherStatistic, RTT_UNITS_MS, unitMsIn } from "./table.ts";
+import { isOtherStatistic, KEY_UNITS, unitIn } from "./table.ts";
 
 /** Pings per round, unless a column contains their number. */
 const NUM_PINGS = 20;
@@ -51,13 +52,13 @@ function namesOf({ meta }: JsonObject): string[] {
 }
 
 function readingOf(names: readonly string[], options: ReadingOptions): Reading {
-  const { rtt, unitMs, loss, sent, received } = columnsOf(names, options);
+  const { rtt, unit, loss, sent, received } = columnsOf(names, options);
   return {
     format: "smokeping",
     time: "meta.start and meta.step (Unix seconds, UTC)",
     source: constantWords("src", options.src) ?? "unknown (--src)",
     destination: constantWords("dst", options.dst) ?? "unknown (--dst)",
-    rtt: names[rtt] === undefined ? "unknown" : `${names[rtt]} (${unitMs === 1000 ? "s" : `${unitMs} ms`})`,
+    rtt: names[rtt] === undefined ? "unknown" : `${names[rtt]} (${unit})`,
     noReply: [
       ...[loss >= 0 ? `${names[loss]} of all pings` : "", received >= 0 ? `${names[received]} 0` : ""],
       "null",
@@ -69,7 +70,7 @@ function readingOf(names: readonly string[], options: ReadingOptions): Reading {
 /** Numbers of columns, from 0; -1 if absent, NaN if there are several. */
 interface Columns {
   rtt: number;
-  unitMs: number;
+  unit: string;
   loss: number;
   /** Numbers of pings and replies. */
   sent: number;
@@ -77,7 +78,7 @@ interface Columns {
 }
 
 function columnsOf(names: readonly string[], { columns }: ReadingOptions): Columns {
-  const [key, asked] = [...columns ?? []].find(([key]) => key in RTT_UNITS_MS) ?? [];
+  const [key, asked] = [...columns ?? []].find(([key]) => key in KEY_UNITS) ?? [];
   const [sent, received] = ["xmt", "rcv"].map((name) => names.indexOf(name));
   const isRtt = (name: string) => /median|rtt|avg|average|latency/i.test(name) && !isOtherStatistic(name);
   const only = (isWanted: (name: string) => boolean) => {
@@ -87,8 +88,8 @@ function columnsOf(names: readonly string[], { columns }: ReadingOptions): Colum
   const rtt = only((name) => key === undefined ? isRtt(name) : name === asked);
   // fping, which LibreNMS runs, prints ms; SmokePing stores seconds.
   const usual = sent >= 0 && received >= 0 ? "ms" : "s";
-  const unitMs = key === undefined ? unitMsIn(names[rtt] ?? "", usual) : RTT_UNITS_MS[key];
-  return { rtt, unitMs, loss: only((name) => /loss/i.test(name)), sent, received };
+  const unit = key === undefined ? unitIn(names[rtt] ?? "", usual) : KEY_UNITS[key];
+  return { rtt, unit, loss: only((name) => /loss/i.test(name)), sent, received };
 }
 
 function* findingsOf(object: JsonObject, options: ReadingOptions): Generator<Finding> {
@@ -118,7 +119,7 @@ function* findingsOf(object: JsonObject, options: ReadingOptions): Generator<Fin
 function roundOf(
   values: readonly unknown[],
   timeUs: number,
-  { rtt, unitMs, loss, isPercent, sent, received }: Columns & { isPercent: boolean },
+  { rtt, unit, loss, isPercent, sent, received }: Columns & { isPercent: boolean },
   options: ReadingOptions,
 ): Finding {
   const numberOf = (column: number) => Number(values[column] ?? NaN);
@@ -128,7 +129,7 @@ function roundOf(
     ? numPings - numberOf(received)
     : numberOf(loss) * (isPercent ? numPings / 100 : 1);
   if (values[rtt] === null && !(numLost > 0)) return { skipped: "no data" };
-  const rttMs = numLost >= numPings ? FAILED_RTT_MS : readRtt(values[rtt], unitMs, options);
+  const rttMs = numLost >= numPings ? FAILED_RTT_MS : readRtt(values[rtt], RTT_UNITS[unit], options);
   if (typeof rttMs !== "number") return rttMs;
   return pingRow({ dst: undefined, timeUs, rttsMs: [rttMs], numLost: Math.round(numLost) }, options);
 }

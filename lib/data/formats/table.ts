@@ -44,18 +44,13 @@ const TIME_UNITS: Record<string, TimeUnit> = {
   time_us: "microseconds",
   time_ns: "nanoseconds",
 };
-/** Units of numbers in RTT columns, ms. */
-export const RTT_UNITS_MS: Readonly<Record<string, number>> = {
-  rtt: 1,
-  rtt_s: 1000,
-  rtt_us: 1e-3,
-  rtt_ns: 1e-6,
-};
+/** Units of numbers in RTT columns, by the keys of `--columns`. */
+export const KEY_UNITS: Readonly<Record<string, string>> = { rtt: "ms", rtt_s: "s", rtt_us: "us", rtt_ns: "ns" };
 /** Columns of integers, by their names in Parquet files of measurements. */
 const INTEGER_KEYS: readonly string[] = ["msm_id", "prb_id", "size", "packet_error_count"];
 
 const TIME_KEYS = Object.keys(TIME_UNITS);
-const RTT_KEYS = Object.keys(RTT_UNITS_MS);
+const RTT_KEYS = Object.keys(KEY_UNITS);
 const KEYS = ["src", "dst", "date", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
 
 /** Names of fields, as {@link wordsOf} writes them, that do not need `--columns`. The first one is used. */
@@ -130,7 +125,7 @@ export interface Layout {
   readonly timeUnit: TimeUnit;
   /** The RTT fields; in a wide table, each with its destination. */
   readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
-  readonly rttUnitMs: number;
+  readonly rttUnit: string;
   /** Fields that may tell a loss. */
   readonly signals: readonly Signal[];
   /** By the keys of {@link INTEGER_KEYS}. */
@@ -218,7 +213,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions, hasH
   const layout = {
     ...{ names: hasHeader ? names : names.map((_, field) => `column ${field + 1}`), at, rtts, signals },
     timeUnit: TIME_UNITS[time.key],
-    rttUnitMs: rtt.key === "rtt" && hasHeader ? unitMsIn(names[rtt.field] ?? "") : RTT_UNITS_MS[rtt.key],
+    rttUnit: rtt.key === "rtt" && hasHeader ? unitIn(names[rtt.field] ?? "") : KEY_UNITS[rtt.key],
     integers,
     others: [...names.keys()].filter(isOther).concat(states),
     ...{ fault, lacksRtt },
@@ -239,7 +234,7 @@ function missingFault(missing: readonly string[], names: readonly string[]): Fau
 
 /** @param used The fields that have a role. */
 function readingOf(
-  { names, at, timeUnit, rtts, rttUnitMs, signals }: Omit<Layout, "reading">,
+  { names, at, timeUnit, rtts, rttUnit, signals }: Omit<Layout, "reading">,
   used: ReadonlySet<number>,
   options: ReadingOptions,
 ): Reading {
@@ -250,8 +245,7 @@ function readingOf(
   const times = [...new Set([at.date, at.hour, at.time])].filter((field) => field >= 0).map(nameOf);
   const zone = at.zone < 0 ? given : names[at.zone];
   const constant = options.startS === undefined ? "none" : "--start and --interval";
-  const unit = ["ns", "us", "ms", "s"].find((name) => RTT_UNITS[name] === rttUnitMs);
-  const rttNames = rtts.map(({ field }) => `${nameOf(field)} (${unit}, unless stated)`);
+  const rttNames = rtts.map(({ field }) => `${nameOf(field)} (${rttUnit}, unless stated)`);
   const told = signals.filter(({ says }) => says !== undefined);
   const paths = [...options.columns?.values() ?? []];
   const isUsed = (field: number) =>
@@ -279,9 +273,10 @@ export function columnsFault(names: readonly string[], fault: Fault = {}, kind =
   return { ...fault, found: fault.found === undefined ? found : `${found}, ${fault.found}` };
 }
 
-/** The unit at the end of the name of an RTT column, in ms. */
-export function unitMsIn(name: string, usual = "ms"): number {
-  return RTT_UNITS[UNIT_IN_NAME.exec(wordsOf(name))?.[1] ?? usual];
+/** The unit at the end of the name of an RTT: `us` for `latency_microseconds`. */
+export function unitIn(name: string, usual = "ms"): string {
+  const unitMs = RTT_UNITS[UNIT_IN_NAME.exec(wordsOf(name))?.[1] ?? usual];
+  return Object.values(KEY_UNITS).find((unit) => RTT_UNITS[unit] === unitMs) ?? usual;
 }
 
 /** Texts for an unknown number. */
@@ -338,7 +333,7 @@ export class TableRows {
         take({ skipped: "hop of a route" });
         continue;
       }
-      const rttsMs = isLost ? LOST : this.#rttsOf(fields[field], layout.rttUnitMs, layout.names[field]);
+      const rttsMs = isLost ? LOST : this.#rttsOf(fields[field], layout.rttUnit, layout.names[field]);
       if ("reason" in rttsMs) take(rttsMs);
       else {
         // Several replies of one record show its losses.
@@ -418,9 +413,9 @@ export class TableRows {
   }
 
   /** @param value A number or text, or a list of them. */
-  #rttsOf(value: unknown, unitMs: number, name: string): number[] | Rejection {
+  #rttsOf(value: unknown, unit: string, name: string): number[] | Rejection {
     if (typeof value !== "object" || value === null) {
-      const rttMs = this.#rttOf(value, unitMs, name);
+      const rttMs = this.#rttOf(value, RTT_UNITS[unit], name);
       return typeof rttMs === "number" ? [rttMs] : rttMs;
     }
     const rttsMs: number[] = [];
@@ -429,7 +424,7 @@ export class TableRows {
         const advice = `name a field inside it with --columns, such as ${name}.FIELD`;
         return { reason: "invalidRtt", found: `${name} contains objects`, expected: "numbers", advice };
       }
-      const rttMs = this.#rttOf(each, unitMs, name);
+      const rttMs = this.#rttOf(each, RTT_UNITS[unit], name);
       if (typeof rttMs !== "number") return rttMs;
       rttsMs.push(rttMs);
     }
@@ -760,9 +755,9 @@ function isNoRow({ fields }: CsvRecord): boolean {
 /** Whether the first record of a table whose columns have numbers is a header: its time, or RTT, is a name. */
 function isHeader(fields: readonly string[], options: ReadingOptions): boolean {
   const layout = layoutOf(fields, options, false);
-  const { rtts: [{ field }], rttUnitMs, at: { time } } = layout;
+  const { rtts: [{ field }], rttUnit, at: { time } } = layout;
   const cell = fields[time < 0 ? field : time] ?? "";
-  const read = time < 0 ? readRtt(cell, rttUnitMs, options) : timeIn(fields, layout, options);
+  const read = time < 0 ? readRtt(cell, RTT_UNITS[rttUnit], options) : timeIn(fields, layout, options);
   return typeof read !== "number" && HEADER_CELL.test(cell);
 }
 
