@@ -16,20 +16,9 @@
  * @module
  */
 import { shortened } from "../../base/errors.ts";
-import { FAILED_RTT_MS } from "./batch.ts";
-import {
-  type Finding,
-  type Format,
-  type JsonObject,
-  objectOf,
-  pingRow,
-  type ReadingOptions,
-  readRtt,
-  readTime,
-  RTT_UNITS,
-} from "./format.ts";
+import { type Finding, type Format, type JsonObject, objectOf, type ReadingOptions } from "./format.ts";
 import { constantWords, type Reading } from "./reading.ts";
-import { isOtherStatistic, KEY_UNITS, unitIn } from "./table.ts";
+import { isOtherStatistic, KEY_UNITS, layoutOf, TableRows, unitIn } from "./table.ts";
 
 /** Pings per round, unless a column contains their number. */
 const NUM_PINGS = 20;
@@ -95,41 +84,37 @@ function columnsOf(names: readonly string[], { columns }: ReadingOptions): Colum
 function* findingsOf(object: JsonObject, options: ReadingOptions): Generator<Finding> {
   const { start, step } = objectOf(object.meta);
   const names = namesOf(object);
-  const columns = columnsOf(names, options);
-  if (!(columns.rtt >= 0) || Number.isNaN(columns.loss)) {
+  const { rtt, unit, loss, sent, received } = columnsOf(names, options);
+  if (!(rtt >= 0) || Number.isNaN(loss)) {
     const found = `found the legends ${shortened(names.join(", "), 120)}`;
     const expected = "one RTT such as median, and at most one loss";
     const advice = "export each destination by itself, with XPORT:median:median XPORT:loss:loss";
     return yield { reason: "nullValue", found, expected, advice };
   }
-  const isPercent = /%[\])]*$/.test(names[columns.loss] ?? "");
+  const isPercent = /%[\])]*$/.test(names[loss] ?? "");
+  const rows = new TableRows(options);
+  const layout = layoutOf(["time", `rtt_${unit}`, "packet_error_count"], { ...options, columns: undefined });
+  const findings: Finding[] = [];
   for (const [i, row] of (object.data as unknown[]).entries()) {
     if (!Array.isArray(row) || row.length < names.length) {
-      yield { reason: "incompleteResult", found: `row ${i + 1}: expected ${names.length} columns` };
+      findings.push({ reason: "incompleteResult", found: `row ${i + 1}: expected ${names.length} columns` });
       continue;
     }
     // `--showtime` puts the time before the columns.
     const time = row.length > names.length ? row[0] : Number(start) + i * Number(step);
-    const timeUs = readTime(time, "seconds");
-    if (typeof timeUs !== "number") yield timeUs;
-    else yield roundOf(row.slice(row.length - names.length), timeUs, { ...columns, isPercent }, options);
+    const values = row.slice(row.length - names.length);
+    const numberOf = (column: number) => Number(values[column] ?? NaN);
+    const numPings = sent < 0 ? NUM_PINGS : numberOf(sent);
+    const numLost = received >= 0
+      ? numPings - numberOf(received)
+      : numberOf(loss) * (isPercent ? numPings / 100 : 1);
+    if (numPings === 0) findings.push({ skipped: "nothing sent" });
+    else if (values[rtt] === null && !(numLost > 0)) findings.push({ skipped: "no data" });
+    else {
+      const rttOrLost = numLost >= numPings ? null : values[rtt];
+      const fields = [time, rttOrLost, Number.isNaN(numLost) ? null : Math.round(numLost)];
+      rows.read(fields, layout, (finding) => findings.push(finding));
+    }
   }
-}
-
-function roundOf(
-  values: readonly unknown[],
-  timeUs: number,
-  { rtt, unit, loss, isPercent, sent, received }: Columns & { isPercent: boolean },
-  options: ReadingOptions,
-): Finding {
-  const numberOf = (column: number) => Number(values[column] ?? NaN);
-  const numPings = sent < 0 ? NUM_PINGS : numberOf(sent);
-  if (numPings === 0) return { skipped: "nothing sent" };
-  const numLost = received >= 0
-    ? numPings - numberOf(received)
-    : numberOf(loss) * (isPercent ? numPings / 100 : 1);
-  if (values[rtt] === null && !(numLost > 0)) return { skipped: "no data" };
-  const rttMs = numLost >= numPings ? FAILED_RTT_MS : readRtt(values[rtt], RTT_UNITS[unit], options);
-  if (typeof rttMs !== "number") return rttMs;
-  return pingRow({ dst: undefined, timeUs, rttsMs: [rttMs], numLost: Math.round(numLost) }, options);
+  yield* findings;
 }
