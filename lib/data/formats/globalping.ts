@@ -14,19 +14,17 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { parseAddress } from "../addresses/ip.ts";
-import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Finding,
   type Format,
   type JsonObject,
   NETWORK_SOURCE,
   objectOf,
-  pingRow,
+  type PingRow,
   type ReadingOptions,
-  readRtt,
-  readTime,
 } from "./format.ts";
 import type { Reading } from "./reading.ts";
+import { layoutOf, TableRows } from "./table.ts";
 
 /** The API sends at most 16 packets. */
 const MAX_PACKETS = 64;
@@ -71,56 +69,49 @@ export function isGlobalping(object: JsonObject): boolean {
 
 /** @param measurement An object for which {@link isGlobalping} is true. */
 function* globalpingRows(measurement: JsonObject, options: ReadingOptions): Generator<Finding> {
-  const { type } = measurement;
-  const protocol = String(objectOf(measurement.measurementOptions).protocol ?? "ICMP").toUpperCase();
+  const rows = new TableRows(options);
+  const layout = layoutOf(["time", "src", "dst", "rtt"], { ...options, columns: undefined });
   for (const { probe, result, isV6 } of globalpingResults(measurement)) {
-    // A reply to TCP shows when a port answered, not when the host did.
-    if (type !== "ping") yield { skipped: `globalping ${type}` };
-    else if (protocol !== "ICMP") yield { skipped: `globalping ping by ${protocol}` };
-    // Not run (`failed`, `offline`) or not finished (`in-progress`), which says nothing about the path.
-    else if (result.status !== "finished") yield { skipped: `globalping ${result.status}` };
+    const { total, rcv } = objectOf(result.stats);
+    const timings = Array.isArray(result.timings) ? result.timings : [];
+    const skipped = unmeasured(measurement, result);
+    if (skipped !== undefined) yield { skipped };
     // The name did not resolve, or the probe had an error of its own.
     else if (isV6 === undefined) yield { skipped: "globalping finished without an address" };
-    else yield rowOf(measurement, result, { probe, isV6 }, options);
+    // If an ICMP error ended a test, all counts are -1.
+    else if (timings.length === 0 && (Number(total) < 0 || Number(rcv) < 0)) {
+      yield { skipped: "globalping finished without numbers" };
+    } else if (Number(rcv) > timings.length) {
+      yield { reason: "incompleteResult", found: `${rcv} replies and ${timings.length} timings` };
+    } else if (options.source !== NETWORK_SOURCE) {
+      const advice = `add --source ${NETWORK_SOURCE} to make each network and city a source`;
+      const found = "Globalping does not publish the addresses of its probes";
+      yield { reason: "unknownSource", found, advice };
+    } else {
+      const rtts: unknown[] = timings.map((each) => objectOf(each).rtt);
+      // `timings` only contains the packets that came back.
+      while (rtts.length < Math.min(Number(total), MAX_PACKETS)) rtts.push(null);
+      // The creation is the only known time; the measurement runs within seconds of it.
+      const fields = [measurement.createdAt, placeholderAddress(probe, isV6), result.resolvedAddress, rtts];
+      const found: Finding[] = [];
+      rows.read(fields, layout, (finding) => found.push(finding));
+      for (const each of found) yield "srcAddr" in each ? withNames(each, probe, measurement.target) : each;
+    }
   }
 }
 
-function rowOf(
-  { createdAt, target }: JsonObject,
-  { resolvedAddress, stats, timings: list }: JsonObject,
-  { probe, isV6 }: { probe: GlobalpingProbe; isV6: boolean },
-  options: ReadingOptions,
-): Finding {
-  const { total, rcv } = objectOf(stats);
-  const timings = Array.isArray(list) ? list : [];
-  // If an ICMP error ended a test, all counts are -1.
-  if (timings.length === 0 && (Number(total) < 0 || Number(rcv) < 0)) {
-    return { skipped: "globalping finished without numbers" };
-  }
-  if (options.source !== NETWORK_SOURCE) {
-    const advice = `add --source ${NETWORK_SOURCE} to make each network and city a source`;
-    const found = "Globalping does not publish the addresses of its probes";
-    return { reason: "unknownSource", found, advice };
-  }
-  // The creation is the only known time; the measurement runs within seconds of it.
-  const timeUs = readTime(createdAt, "seconds", "createdAt");
-  if (typeof timeUs !== "number") return timeUs;
-  const rttsMs: number[] = [];
-  for (const each of timings) {
-    const rttMs = readRtt(objectOf(each).rtt, 1, options);
-    if (typeof rttMs !== "number") return rttMs;
-    rttsMs.push(rttMs);
-  }
-  // `timings` only contains the packets that came back.
-  while (rttsMs.length < Math.min(Number(total), MAX_PACKETS)) rttsMs.push(FAILED_RTT_MS);
-  if (rttsMs.length === 0 || Number(rcv) > timings.length) {
-    return { reason: "incompleteResult", found: `${rcv} replies and ${timings.length} timings` };
-  }
-  const src = placeholderAddress(probe, isV6);
-  const row = pingRow({ src, dst: String(resolvedAddress), timeUs, rttsMs }, options);
-  if ("reason" in row) return row;
-  const { city, state, country, asn } = probe;
-  // For example `Berlin, DE, AS3320`.
+/** Why a result says nothing about a path. */
+function unmeasured({ type, measurementOptions }: JsonObject, { status }: JsonObject): string | undefined {
+  const protocol = String(objectOf(measurementOptions).protocol ?? "ICMP").toUpperCase();
+  if (type !== "ping") return `globalping ${type}`;
+  // A reply to TCP shows when a port answered, not when the host did.
+  if (protocol !== "ICMP") return `globalping ping by ${protocol}`;
+  // Not run (`failed`, `offline`) or not finished (`in-progress`).
+  return status === "finished" ? undefined : `globalping ${status}`;
+}
+
+/** Names a source after its city and network, for example `Berlin, DE, AS3320`. */
+function withNames(row: PingRow, { city, state, country, asn }: GlobalpingProbe, target: unknown): PingRow {
   row.srcName = [city, state, country, asn && `AS${asn}`].filter(Boolean).join(", ");
   if (typeof target === "string") row.dstName = target;
   return row;

@@ -19,7 +19,7 @@ import { OTHER_TOOLS, ping } from "./ping.ts";
 import { prometheus } from "./prometheus.ts";
 import { scamper } from "./scamper.ts";
 import { smokeping } from "./smokeping.ts";
-import { table } from "./table.ts";
+import { table, unreadable } from "./table.ts";
 
 /** In the order in which they are tried. */
 export const FORMATS: readonly Format[] = [
@@ -73,16 +73,7 @@ const MEASURED = /^(?:@?(?:event_?|start_?)?time(?:stamp)?|ts|dst|destination|ta
 const UNKNOWN: JsonFormat = {
   name: "unknown",
   isResult: (object) => Object.keys(object).some((name) => MEASURED.test(name)),
-  findings(object, { columns }) {
-    const found = `found ${shortened(Object.keys(object).join(", "), 120)}`;
-    const expected = columns
-      ? `the fields ${[...columns.values()].join(", ")}`
-      : "src, dst, time and rtt, or the fields of a known format";
-    const advice = columns
-      ? "correct --columns (a.b is field b of field a)"
-      : "name the fields with --columns, such as rtt=a.b for field b of field a";
-    return [{ reason: "incompleteResult", found, expected, advice }];
-  },
+  findings: (object, options) => [unreadable(object, options)],
 };
 
 /**

@@ -266,10 +266,8 @@ function readingOf(
 }
 
 /** Lists the column names that a fault is about. */
-export function columnsFault(names: readonly string[], fault: Fault = {}, kind = "the columns "): Fault & {
-  found: string;
-} {
-  const found = `found ${kind}${shortened(names.join(", "), 200)}`;
+export function columnsFault(names: readonly string[], fault: Fault = {}): Fault {
+  const found = `found the columns ${shortened(names.join(", "), 200)}`;
   return { ...fault, found: fault.found === undefined ? found : `${found}, ${fault.found}` };
 }
 
@@ -336,8 +334,8 @@ export class TableRows {
       const rttsMs = isLost ? LOST : this.#rttsOf(fields[field], layout.rttUnit, layout.names[field]);
       if ("reason" in rttsMs) take(rttsMs);
       else {
-        // Several replies of one record show its losses.
-        const lost = rttsMs.length > 1 && Number.isNaN(numLost) ? undefined : numLost;
+        // A list of replies shows its losses.
+        const lost = Array.isArray(fields[field]) && Number.isNaN(numLost) ? undefined : numLost;
         const row = pingRow({ ...ends, rttsMs, msmId, prbId, sizeBytes, numLost: lost }, options);
         take("reason" in row ? row : this.#checked(row, fields, layout));
       }
@@ -549,6 +547,14 @@ function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
   return last = { object, rows, values, lists, layout, isUsable };
 }
 
+/** Why an object is not a record. */
+export function unreadable(object: JsonObject, options: ReadingOptions): Rejection {
+  const { names, fault = { expected: "a time and an RTT", advice: "check the file" } } =
+    recordOf(object, options).layout;
+  const found = `found ${shortened(names.join(", "), 120)}`;
+  return { ...fault, reason: "nullValue", found, advice: `${fault.advice}; a.b is field b of field a` };
+}
+
 /** The value at a path; the list of values if it leads through a list of objects. Positions count from 1. */
 function valueAt(value: unknown, path: readonly string[]): unknown {
   const [part, ...rest] = path;
@@ -593,11 +599,8 @@ export const table: Format = {
     },
     findings(object, options) {
       const { values, lists, layout, rows, isUsable } = recordOf(object, options);
-      const { names, at: { src, dst, time }, rtts, fault } = layout;
-      if (!isUsable) {
-        const advice = `${fault?.advice}; a.b is field b of field a`;
-        return [{ reason: "nullValue", ...columnsFault(names, { ...fault, advice }, "") }];
-      }
+      const { names, at: { src, dst, time }, rtts } = layout;
+      if (!isUsable) return [unreadable(object, options)];
       const findings: Finding[] = [];
       const needed = [src, dst, time, ...rtts.map(({ field }) => field)].filter((field) => field >= 0);
       for (const row of jsonRows(values, lists, layout)) {
