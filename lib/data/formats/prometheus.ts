@@ -94,7 +94,8 @@ function readingOf(object: JsonObject, { src, dst }: ReadingOptions): Reading {
     time: "values (Unix seconds, UTC)",
     source: given(SOURCES, "src", src),
     destination: given(DESTINATIONS, "dst", dst),
-    rtt: rtts.map((name) => `${name || "a series without a name"} (${unitIn(name, "s")})`).join(", ") || "none",
+    rtt: rtts.map((name) => `${name || "a series without a name"} (${unitIn(name, "s")})`).join(", ") ||
+      "none",
     noReply: ["0, NaN or Inf", ...losses].join(", or "),
     notUsed: names.filter((name) => !rtts.includes(name) && !losses.includes(name)),
   };
@@ -156,12 +157,10 @@ function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Gener
     const statistic = STATISTICS.map((label) => String(labels[label] ?? "")).find((value) =>
       isOtherStatistic(value) || NOT_MEDIAN.test(value)
     );
-    const other = samples.size === 0
-      ? "without numbers"
-      : phase !== undefined && phase !== "rtt"
-      ? `of phase ${phase}`
-      : statistic && `of ${statistic}`;
-    if (other !== undefined) yield { skipped: `series ${name || "without a name"} ${other}` };
+    const shown = `series ${name || "without a name"}`;
+    if (samples.size === 0) yield { skipped: `${shown} without numbers` };
+    else if (phase !== undefined && phase !== "rtt") yield { skipped: `${shown} of phase ${phase}` };
+    else if (statistic !== undefined) yield { skipped: `${shown} of ${statistic}` };
     else getOrMake(groups, labelsKey(labels), () => []).push({ name, labels, samples });
   }
   for (const group of groups.values()) yield* groupFindings(group, options);
@@ -194,7 +193,13 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
     return constants && !isHost(host, options) ? "" : host;
   };
   const ends = [end(SOURCES, options.src), end(DESTINATIONS, options.dst)];
-  const columns = ["time", "src", "dst", `rtt_${unitIn(rtt?.name ?? "", "s")}`, ...told.map(({ name }) => withoutTool(name))];
+  const columns = [
+    "time",
+    "src",
+    "dst",
+    `rtt_${unitIn(rtt?.name ?? "", "s")}`,
+    ...told.map(({ name }) => withoutTool(name)),
+  ];
   const layout = layoutOf(columns, { ...options, columns: undefined });
   const rows = new TableRows(options);
   const findings: Finding[] = [];

@@ -140,13 +140,13 @@ export class MeasurementReader {
     if (!recognised) return false;
     const [text, bytes] = [this.#head, concat(this.#chunks)];
     [this.#head, this.#chunks] = ["", []];
-    if (recognised.kind === "json") {
+    if (recognised === "json") {
       this.format = "json";
       this.#json.push(bytes);
     } else {
-      this.format = recognised.format.name;
+      this.format = recognised.name;
       const takeHere = (finding: Finding, line: number) => take(finding, line + this.#blankLines);
-      this.#text = recognised.format.open(options, takeHere, path);
+      this.#text = recognised.open(options, takeHere, path);
       this.#pushText(text);
     }
     return true;

@@ -111,8 +111,6 @@ export function formatOf(object: JsonObject, options: ReadingOptions): JsonForma
   return undefined;
 }
 
-type Recognised = { kind: "json" } | { kind: "text"; format: (typeof TEXT_FORMATS)[number] };
-
 /** Whether a text that begins with `head` is read as JSON. */
 export function beginsAsJson(head: string, { format }: ReadingOptions): boolean {
   const hasText = TEXT_FORMATS.some(({ name }) => name === format);
@@ -134,11 +132,11 @@ export function recognise(
   isWhole: boolean,
   options: ReadingOptions,
   path: string,
-): Recognised | undefined {
+): "json" | (typeof TEXT_FORMATS)[number] | undefined {
   const { format: name } = options;
   const isLast = isWhole || head.length >= MAX_HEAD_CHARACTERS;
   if (!isLast && head.length < MIN_HEAD_CHARACTERS) return undefined;
-  if (beginsAsJson(head, options)) return { kind: "json" };
+  if (beginsAsJson(head, options)) return "json";
   const lines = isLast ? head : head.slice(0, head.lastIndexOf("\n") + 1);
   const numLines = lines.split("\n").length - 1;
   const hasManyLines = numLines > MAX_UNKNOWN_LINES;
@@ -146,7 +144,7 @@ export function recognise(
   const isBinary = /[\0-\x07\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));
   if (name !== undefined) {
     const format = TEXT_FORMATS.find((each) => each.name === name);
-    if (format && lines.trim() !== "") return { kind: "text", format };
+    if (format && lines.trim() !== "") return format;
   } else if (!isBinary && lines.trim() !== "") {
     const sure = TEXT_FORMATS.find((each) => each.isSurely?.(lines, options));
     const format = sure ?? TEXT_FORMATS.find((each) => each.isHead(lines, options));
@@ -155,11 +153,11 @@ export function recognise(
       looksOf(head) !== undefined;
     if (isOther) throw unknownFormat(head, path, options);
     // JSON lines after something else, such as a program's greeting.
-    if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
+    if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return "json";
     // First lines, or one with a comma, may be a greeting or an error; later lines decide.
     const isClear = format?.name !== table.name && (numLines >= MIN_LINES || SHOWN_RTT.test(lines));
     const isKnown = format && (sure || isLast || hasManyLines || isClear);
-    if (isKnown) return { kind: "text", format };
+    if (isKnown) return format;
   }
   if (!isLast && !isBinary && !hasManyLines) return undefined;
   throw unknownFormat(head, path, options);
@@ -173,7 +171,7 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
   [/^\s*<\?xml|^\s*<rrd>/, "it looks like XML (of an RRD: rrdtool xport --json)"],
   [/^RRD\0/, "it looks like an RRD (rrdtool xport --json)"],
   [/^\x12\x05/, "it looks like warts of scamper (sc_warts2json)"],
-  [/^\s*(?:mtr_version|HOST:|Start:)/i, `it looks like the output of mtr (${WRITE_CSV})`],
+  [/^\s*(?:HOST:|Start:)/i, `it looks like the output of mtr (${WRITE_CSV})`],
   [
     /^\s*(?:traceroute6? (?:to |\[)|tracing route|routenverfolgung|1 [^,;|\t]*\d ms\b)/im,
     "it looks like the output of traceroute",

@@ -45,7 +45,12 @@ const TIME_UNITS: Record<string, TimeUnit> = {
   time_ns: "nanoseconds",
 };
 /** Units of numbers in RTT columns, by the keys of `--columns`. */
-export const KEY_UNITS: Readonly<Record<string, string>> = { rtt: "ms", rtt_s: "s", rtt_us: "us", rtt_ns: "ns" };
+export const KEY_UNITS: Readonly<Record<string, string>> = {
+  rtt: "ms",
+  rtt_s: "s",
+  rtt_us: "us",
+  rtt_ns: "ns",
+};
 /** Columns of integers, by their names in Parquet files of measurements. */
 const INTEGER_KEYS: readonly string[] = ["msm_id", "prb_id", "size", "packet_error_count"];
 
@@ -164,11 +169,12 @@ export function layoutOf(names: readonly string[], options: ReadingOptions, hasH
     const asked = columns.get(key);
     const usual = hasHeader ? (USUAL_NAMES[key] ?? [key]).find((name) => words.includes(name)) : undefined;
     if (asked === undefined && usual === undefined) return -1;
-    const isCalled = asked === undefined
-      ? (field: number) => words[field] === usual
-      : names.includes(asked)
-      ? (field: number) => names[field] === asked && !areNumbers
-      : (field: number) => names[field].toLowerCase() === asked.toLowerCase();
+    const isExact = asked !== undefined && names.includes(asked);
+    const isCalled = (field: number) => {
+      if (asked === undefined) return words[field] === usual;
+      if (isExact) return names[field] === asked && !areNumbers;
+      return names[field].toLowerCase() === asked.toLowerCase();
+    };
     const fields = [...names.keys()].filter(isCalled);
     if (fields.length === 1) return fields[0];
     // A number selects a column, from 1, unless another key has a name and a column is called so.
@@ -277,8 +283,6 @@ export function unitIn(name: string, usual = "ms"): string {
   return Object.values(KEY_UNITS).find((unit) => RTT_UNITS[unit] === unitMs) ?? usual;
 }
 
-/** Texts for an unknown number. */
-const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
 /** The last decimal mark of a number. */
 const MARK = /\d([.,])\d[^.,]*$/;
 /** How many lost moments of a long table are kept, so that two of its series do not tell one loss twice. */
@@ -451,7 +455,7 @@ function isNumber(value: unknown): boolean {
   return typeof value === "number" ? value > 0 : typeof value === "string" && decimal(value) > 0;
 }
 
-/** The numbers of {@link INTEGER_KEYS}; NaN for those that are absent. */
+/** The numbers of {@link INTEGER_KEYS}; NaN for those that are absent or words such as `NA`. */
 function integersIn(fields: readonly unknown[], { integers }: Layout): number[] | Rejection {
   const numbers = [NaN, NaN, NaN, NaN];
   for (let at = 0; at < integers.length; at++) {
@@ -459,7 +463,7 @@ function integersIn(fields: readonly unknown[], { integers }: Layout): number[] 
     if (value === null || value === undefined) continue;
     const number = typeof value === "number" ? value : decimal(String(value));
     if (Number.isSafeInteger(number) && number >= 0) numbers[at] = number;
-    else if (!ABSENT.test(String(value))) {
+    else if (!Number.isNaN(number)) {
       return { reason: "invalidInteger", found: `${INTEGER_KEYS[at]} ${shortened(String(value))}` };
     }
   }

@@ -25,7 +25,7 @@ const EXAMPLES: Record<string, string> = {
 /** The format of a text or, in JSON, of its first result. */
 function formatNameOf(text: string): string | undefined {
   const found = recognise(text, true, USUAL_READING, "in");
-  if (found?.kind === "text") return found.format.name;
+  if (found !== undefined && found !== "json") return found.name;
   for (const part of [text, ...text.split("\n")]) {
     try {
       return formatOf(JSON.parse(part), USUAL_READING)?.name;
