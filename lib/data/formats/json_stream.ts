@@ -143,7 +143,7 @@ export class JsonObjectScanner {
   #inString = false;
   #isEscaped = false;
   #isSkipping = false;
-  #numObjects = 0;
+  #hadObject = false;
   /** Index of the next newline, or from which to look for it. */
   #newline = 0;
   /** Thrown once the objects before it have been taken. */
@@ -203,31 +203,44 @@ export class JsonObjectScanner {
   #scan(): void {
     const bytes = this.#bytes;
     while (this.#at < bytes.length) {
-      const isObject = bytes[this.#at] === OPEN_BRACE && !this.#isSkipping && !this.#inString;
-      if (!isObject) {
-        if (!this.#step()) this.#skipLine();
-        continue;
-      }
-      const start = this.#at;
-      const endOfLine = this.#endOfWholeLine(start);
-      if (this.#scanned.at <= start) this.#scanned = { at: start, depth: 0, isInText: false };
-      const { end, state } = endOfLine
-        ? { end: endOfLine, state: "whole" }
-        : scanObject(bytes, start, this.#scanned);
-      if (state === "whole") {
-        this.#bounds.push(start, end);
-        this.#at = end;
-        this.#numObjects++;
-      } else if (state === "damaged") {
-        this.#at = end;
-        this.#skipLine(true);
-      } else if (bytes.length - start < MAX_OBJECT_BYTES) return;
-      else {
-        this.#open(OPEN_BRACE);
-        this.#mark("begin", this.#baseBytes + start);
-        this.#scanned.at = -1;
-      }
+      const byte = bytes[this.#at];
+      if (this.#isSkipping) {
+        const newline = bytes.indexOf(NEWLINE, this.#at);
+        this.#isSkipping = newline < 0;
+        this.#at = newline < 0 ? bytes.length : newline + 1;
+      } else if (this.#inString) this.#scanString(bytes);
+      else if (byte === OPEN_BRACE) {
+        if (!this.#scanObject(bytes, this.#at)) return;
+      } else if (byte === OPEN_BRACKET) this.#open(byte);
+      else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) this.#close(byte);
+      else if (byte === QUOTE || MAY_STAND_BETWEEN[byte]) {
+        this.#inString = byte === QUOTE;
+        this.#at++;
+      } else this.#skipLine();
     }
+  }
+
+  /** Moves past an object. @returns False if it is incomplete. */
+  #scanObject(bytes: Uint8Array, start: number): boolean {
+    if (this.#scanned.at <= start) this.#scanned = { at: start, depth: 0, isInText: false };
+    const endOfLine = this.#endOfWholeLine(start);
+    const { end, state } = endOfLine
+      ? { end: endOfLine, state: "whole" }
+      : scanObject(bytes, start, this.#scanned);
+    if (state === "unfinished") {
+      if (bytes.length - start < MAX_OBJECT_BYTES) return false;
+      this.#open(OPEN_BRACE);
+      this.#mark("begin", this.#baseBytes + start);
+      this.#scanned.at = -1;
+      return true;
+    }
+    this.#at = end;
+    if (state === "damaged") this.#skipLine(true);
+    else {
+      this.#hadObject = true;
+      this.#bounds.push(start, end);
+    }
+    return true;
   }
 
   /**
@@ -259,50 +272,25 @@ export class JsonObjectScanner {
   end(): void {
     if (this.#fault) throw this.#fault;
     if (!this.isOpen) return;
-    const isInObject = this.#at < this.#length;
-    const open = this.#containers.at(-1);
-    const inside = isInObject
-      ? `the object that begins at byte ${this.#baseBytes + this.#at}`
-      : `the ${open?.opener === OPEN_BRACKET ? "list" : "object"} that begins at byte ` +
-        `${open?.offsetBytes ?? 0}`;
+    const open = this.#at < this.#length
+      ? { opener: OPEN_BRACE, offsetBytes: this.#baseBytes + this.#at }
+      : this.#containers.at(-1) ?? { opener: OPEN_BRACE, offsetBytes: 0 };
+    const kind = open.opener === OPEN_BRACKET ? "list" : "object";
+    const inside = `the ${kind} that begins at byte ${open.offsetBytes}`;
     throw new FormatError(
       `the JSON ends inside ${inside}, so it is truncated; fetch the file again`,
       this.#where(this.#baseBytes + this.#length),
     );
   }
 
-  /** Moves past bytes between objects. @returns False if they are not JSON. */
-  #step(): boolean {
-    const byte = this.#buffer[this.#at];
-    if (this.#isSkipping) {
-      const newline = this.#bytes.indexOf(NEWLINE, this.#at);
-      this.#isSkipping = newline < 0;
-      this.#at = newline < 0 ? this.#length : newline + 1;
-      return true;
-    }
-    if (this.#inString) return this.#scanString();
-    if (byte === OPEN_BRACKET) this.#open(byte);
-    else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
-      if (!this.#close(byte)) return false;
-      this.#at++;
-    } else {
-      this.#inString = byte === QUOTE;
-      if (!this.#inString && !MAY_STAND_BETWEEN[byte]) return false;
-      this.#at++;
-    }
-    return true;
-  }
-
-  /** Moves past the string's closing quote, or to the end of the bytes. @returns False if it is damaged. */
-  #scanString(): boolean {
-    const bytes = this.#bytes;
+  /** Moves past a string's closing quote, or to the end of the bytes. */
+  #scanString(bytes: Uint8Array): void {
     for (; this.#inString && this.#at < bytes.length; this.#at++) {
       const byte = bytes[this.#at];
-      if (byte === NEWLINE) return false;
+      if (byte === NEWLINE) return this.#skipLine();
       this.#inString = byte !== QUOTE || this.#isEscaped;
       this.#isEscaped = byte === BACKSLASH && !this.#isEscaped;
     }
-    return true;
   }
 
   /** Enters a list, or an object that is too long to be parsed. */
@@ -317,19 +305,19 @@ export class JsonObjectScanner {
     }
   }
 
-  #close(closer: number): boolean {
+  #close(closer: number): void {
     const opener = closer === CLOSE_BRACE ? OPEN_BRACE : OPEN_BRACKET;
     const container = this.#containers.at(-1);
-    if (container?.opener !== opener) return false;
+    if (container?.opener !== opener) return this.#skipLine();
     this.#containers.pop();
     if (opener === OPEN_BRACE) this.#mark("end", container.offsetBytes);
-    return true;
+    this.#at++;
   }
 
   /** Skips the rest of a damaged line of JSON lines; any other damage is an error. */
   #skipLine(isInObject = false): void {
     const offsetBytes = this.#baseBytes + this.#at;
-    const isLines = this.#containers.length === 0 && (this.#isLines || this.#numObjects > 0 || isInObject);
+    const isLines = this.#containers.length === 0 && (this.#isLines || this.#hadObject || isInObject);
     if (!isLines) {
       const found = JSON.stringify(decoder.decode(this.#bytes.subarray(this.#at, this.#at + 12)));
       throw new FormatError(
