@@ -46,15 +46,13 @@ export interface ByteReader {
 export class MeasurementReader {
   readonly #toUtf8 = new ToUtf8();
   readonly #decoder = new TextDecoder();
-  /** Text and bytes received before the format is known, without blank chunks. */
+  /** Text without its blank beginning, and bytes without blank chunks, until the format is known. */
   #head = "";
   #chunks: Uint8Array[] = [];
-  /** Length of the blank beginning of the head. */
-  #numBlank = 0;
   /** Lines in the head, and their number at which the format is determined next. */
   #numLines = 0;
   #nextLines = 1;
-  /** Lines of the blank chunks before the head. */
+  /** Lines of the blank beginning. */
   #blankLines = 0;
   readonly #json: ByteReader;
   #text: TextReader | undefined;
@@ -106,34 +104,28 @@ export class MeasurementReader {
    * Determines the format at the ends of lines 1, 2, 4, 8, …, at {@link MAX_HEAD_CHARACTERS} and at the end of
    * the text: the format depends only on the text, and each character is examined a bounded number of times.
    */
-  #readHead(chunk: Uint8Array, text: string, isEnd: boolean): void {
-    if (this.#head === "") {
-      this.#numBlank = text.length - text.trimStart().length;
-      // An empty file contains no measurements: an empty log among others is not an error.
-      if (this.#numBlank === text.length) {
-        this.#json.push(chunk);
-        this.#blankLines += numNewlines(text);
-        return;
-      }
-    }
+  #readHead(chunk: Uint8Array, whole: string, isEnd: boolean): void {
+    const text = this.#head === "" ? whole.trimStart() : whole;
+    this.#blankLines += numNewlines(whole.slice(0, whole.length - text.length));
+    // An empty file contains no measurements: an empty log among others is not an error.
+    if (this.#head + text === "") return this.#json.push(chunk);
     const before = this.#head.length;
-    const limit = this.#numBlank + MAX_HEAD_CHARACTERS;
     this.#head += text;
     this.#chunks.push(chunk);
     for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
       const length = before + at + 1;
-      if (length > limit) break;
-      if (length <= this.#numBlank || ++this.#numLines < this.#nextLines) continue;
+      if (length > MAX_HEAD_CHARACTERS) break;
+      if (++this.#numLines < this.#nextLines) continue;
       this.#nextLines *= 2;
       if (this.#open(length, false)) return;
     }
-    if (isEnd || this.#head.length >= limit) this.#open(limit, isEnd);
+    if (isEnd || this.#head.length >= MAX_HEAD_CHARACTERS) this.#open(MAX_HEAD_CHARACTERS, isEnd);
   }
 
   /** Recognises the format by the first characters. @returns False if that takes more of them. */
   #open(length: number, isEnd: boolean): boolean {
     const { path, options, take } = this;
-    let head = this.#head.slice(this.#numBlank, length);
+    let head = this.#head.slice(0, length);
     this.#isCarriageReturns = /\r.+\r/.test(head) && !head.includes("\n");
     if (this.#isCarriageReturns) head = head.replaceAll("\r", "\n");
     const recognised = recognise(head, isEnd, options, path);

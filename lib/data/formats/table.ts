@@ -416,10 +416,6 @@ export class TableRows {
 
   /** @param value A number or text, or a list of them. */
   #rttsOf(value: unknown, unit: string, name: string): number[] | Rejection {
-    if (typeof value !== "object" || value === null) {
-      const rttMs = this.#rttOf(value, RTT_UNITS[unit], name);
-      return typeof rttMs === "number" ? [rttMs] : rttMs;
-    }
     const rttsMs: number[] = [];
     for (const each of Array.isArray(value) ? value : [value]) {
       if (typeof each === "object" && each !== null) {
@@ -630,16 +626,11 @@ export const table: Format = {
 };
 
 function hasHeader(whole: string, options: ReadingOptions): boolean {
-  const head = headOf(whole);
+  const head = whole.slice(0, MAX_HEADER_CHARACTERS);
   const records = readCsv(head, separatorOf(head, options)).slice(0, MAX_COMMENT_RECORDS);
   return records.some((record) =>
     record.fields && !isNoRow(record) && !layoutOf(record.fields, options).fault
   );
-}
-
-function headOf(text: string): string {
-  const from = text.search(/\S/);
-  return from < 0 ? "" : text.slice(from, from + MAX_HEADER_CHARACTERS);
 }
 
 class TableReader implements TextReader {
@@ -661,7 +652,7 @@ class TableReader implements TextReader {
   push(text: string | undefined): void {
     if (!this.#scanner) {
       // The format was recognised by the first text.
-      this.#scanner = new CsvScanner(separatorOf(headOf(text ?? ""), this.options));
+      this.#scanner = new CsvScanner(separatorOf(text ?? "", this.options));
       this.#rows = new TableRows(this.options, this.#scanner.separator === ";");
     }
     const { separator } = this.#scanner;
@@ -769,8 +760,9 @@ function isHeader(fields: readonly string[], options: ReadingOptions): boolean {
 }
 
 /** The separator of a table: the declared one, or the most frequent one in the first line with any. */
-function separatorOf(head: string, options: ReadingOptions): CsvSeparator {
-  const [, said] = /^\ufeff?"?sep=(.)"?\s*$/m.exec(head.slice(0, 200)) ?? [];
+function separatorOf(text: string, options: ReadingOptions): CsvSeparator {
+  const head = text.slice(0, MAX_HEADER_CHARACTERS);
+  const [, said] = /^"?sep=(.)"?\s*$/m.exec(head.slice(0, 200)) ?? [];
   const known = SEPARATORS.find((separator) => separator === said);
   if (known) return known;
   const lines = head.split("\n").filter((each) => !/^#|^\s*$/.test(each));
