@@ -328,10 +328,9 @@ export class TableRows {
     const integers = integersIn(fields, layout);
     if ("reason" in integers) return take(integers);
     const [msmId, prbId, sizeBytes, numLost] = integers;
-    const src = textOf(fields[at.src]);
+    const src = at.src < 0 ? undefined : textOf(fields[at.src]);
     for (const { field, dst = textOf(fields[at.dst]) } of layout.rtts) {
-      const ends = { src, dst, timeUs };
-      if (at.hop >= 0 && !this.#isDestination(ends, textOf(fields[at.hopHost]), take)) {
+      if (at.hop >= 0 && !this.#isDestination({ src, dst, timeUs }, textOf(fields[at.hopHost]), take)) {
         take({ skipped: "hop of a route" });
         continue;
       }
@@ -340,7 +339,7 @@ export class TableRows {
       else {
         // A list of replies shows its losses.
         const lost = Array.isArray(fields[field]) && Number.isNaN(numLost) ? undefined : numLost;
-        const row = pingRow({ ...ends, rttsMs, msmId, prbId, sizeBytes, numLost: lost }, options);
+        const row = pingRow({ src, dst, timeUs, rttsMs, msmId, prbId, sizeBytes, numLost: lost }, options);
         take("reason" in row ? row : this.#checked(row, fields, layout));
       }
     }
@@ -370,7 +369,7 @@ export class TableRows {
       const told = lossIn(signals, fields, names, hasRtt, this.#scale);
       if (told !== false) return told;
     }
-    const name = textOf(fields[at.metric]) ?? "";
+    const name = at.metric < 0 ? "" : textOf(fields[at.metric]) ?? "";
     if (name === "" || !isOtherStatistic(name)) return false;
     const signal = signalOf(wordsOf(name), rtts[0].field);
     const isLoss = signal && ["loss", "percent", "received"].includes(signal.kind);
@@ -416,6 +415,10 @@ export class TableRows {
 
   /** @param value A number or text, or a list of them. */
   #rttsOf(value: unknown, unit: string, name: string): number[] | Rejection {
+    if (typeof value === "string" || typeof value === "number") {
+      const rttMs = this.#rttOf(value, RTT_UNITS[unit], name);
+      return typeof rttMs === "number" ? [rttMs] : rttMs;
+    }
     const rttsMs: number[] = [];
     for (const each of Array.isArray(value) ? value : [value]) {
       if (typeof each === "object" && each !== null) {
@@ -455,7 +458,8 @@ function isNumber(value: unknown): boolean {
 function integersIn(fields: readonly unknown[], { integers }: Layout): number[] | Rejection {
   const numbers = [NaN, NaN, NaN, NaN];
   for (let at = 0; at < integers.length; at++) {
-    const value = fields[integers[at]];
+    // An index of -1 would be looked up as a name.
+    const value = integers[at] < 0 ? undefined : fields[integers[at]];
     if (value === null || value === undefined) continue;
     const number = typeof value === "number" ? value : decimal(String(value));
     if (Number.isSafeInteger(number) && number >= 0) numbers[at] = number;
@@ -714,9 +718,9 @@ class TableReader implements TextReader {
   }
 
   /** Whether a record is a header, which precedes the same or other columns in concatenated files. */
-  #isHeader(fields: readonly string[], { names, at: { time }, rtts: [{ field }] }: Layout): boolean {
+  #isHeader(fields: readonly string[], { names, at: { time }, rtts }: Layout): boolean {
     // The field that best shows whether a record is a header.
-    const cell = (time < 0 ? "" : fields[time]) || (fields[field] ?? "");
+    const cell = (time < 0 ? "" : fields[time]) || (fields[rtts[0].field] ?? "");
     const isDigits = cell >= "0" && cell < ":"; // as most
     if (isDigits || !this.#hasHeader || !HEADER_CELL.test(cell)) return false;
     if (names.every((name, i) => fields[i] === name)) return true;
