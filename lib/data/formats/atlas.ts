@@ -48,8 +48,8 @@ export const atlas: Format = {
     isResult: (object) => resultType(object) !== undefined,
     reading: () => READING,
     findings(object, options) {
-      const type = object.type === "ping" ? "ping" : resultType(object) ?? "unknown";
-      return [type === "ping" ? convertPing(object, options) : { skipped: shortened(type, MAX_TYPE_LENGTH) }];
+      if (object.type === "ping") return [convertPing(object, options)];
+      return [{ skipped: shortened(String(object.type), MAX_TYPE_LENGTH) }];
     },
   },
 };
@@ -59,10 +59,10 @@ function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }
 
-/** Whether an entry of a list describes a packet (and not a hop, for example). */
+/** Whether an entry of a list describes a packet. */
 function isReply(entry: unknown): entry is JsonObject {
-  if (typeof entry !== "object" || entry === null) return false;
-  return "rtt" in entry || ("x" in entry || "error" in entry || "dup" in entry) && !("hop" in entry);
+  return typeof entry === "object" && entry !== null &&
+    ("rtt" in entry || "x" in entry || "error" in entry || "dup" in entry);
 }
 
 function toAddress(value: unknown): Address | undefined {
@@ -80,20 +80,12 @@ function toId(value: number): number {
   return Number.isSafeInteger(value) && value >= 0 ? value : NaN;
 }
 
-/** The `type` of a result; `ping` if it only has the fields of one; undefined if it is not a result. */
+/** The `type` of a result; undefined if the object is not a result. */
 export function resultType(object: JsonObject): string | undefined {
-  const { type, result } = object;
-  const hasIds = "prb_id" in object || "msm_id" in object;
-  const isResult = hasIds || "timestamp" in object;
-  const hasTarget = "dst_addr" in object || "addr" in object;
+  const has = (...names: string[]) => names.some((name) => name in object);
   // Programs' own objects also have a type and a timestamp.
-  if (typeof type === "string") {
-    return hasIds || isResult && (hasTarget || "result" in object) ? type : undefined;
-  }
-  // A measurement with named fields may also have a time and a target, but a result lists its RTTs.
-  if (!isResult || !hasTarget || "rtt" in object) return undefined;
-  if (!Array.isArray(result)) return result !== undefined ? "unknown" : "rcvd" in object ? "ping" : undefined;
-  return result.every(isReply) && (result.length > 0 || "rcvd" in object) ? "ping" : "unknown";
+  const isResult = has("prb_id", "msm_id") || (has("timestamp") && has("dst_addr", "addr", "result"));
+  return isResult && typeof object.type === "string" ? object.type : undefined;
 }
 
 /** @param result An object for which {@link resultType} is `ping`. */
