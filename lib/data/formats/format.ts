@@ -16,7 +16,6 @@ import {
   timeAtStart,
   type TimeFault,
   type TimeUnit,
-  timeWords,
   type WrittenTime,
   writtenTimeUs,
 } from "./time_text.ts";
@@ -153,59 +152,13 @@ export interface Format {
   };
 }
 
-/** Longer lines are rejected. */
-const MAX_LINE_CHARACTERS = 1 << 16;
-/** How many of the first lines are searched for one that identifies the format. */
-const MAX_HEAD_LINES = 100;
-
-export abstract class LineReader implements TextReader {
-  /** Pieces of a line whose end has not arrived: joined once, since many small ones may arrive. */
-  #pieces: string[] = [];
-  #length = 0;
-  #line = 0;
-
-  constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {}
-
-  /** Reads a line, without its newline and surrounding blanks. @param line Its number, from 1. */
-  abstract read(text: string, line: number): void;
-
-  end(): void {}
-
-  push(text: string | undefined): void {
-    let start = 0;
-    for (let end = 0; text && (end = text.indexOf("\n", start)) >= 0; start = end + 1) {
-      this.#keep(text.slice(start, end));
-      this.#endLine();
-    }
-    if (text !== undefined) return this.#keep(text.slice(start));
-    if (this.#length > 0) this.#endLine();
-    this.end();
-  }
-
-  #keep(piece: string): void {
-    if (this.#length <= MAX_LINE_CHARACTERS && piece !== "") this.#pieces.push(piece);
-    this.#length += piece.length;
-  }
-
-  #endLine(): void {
-    const text = this.#pieces.join("");
-    const isLong = this.#length > MAX_LINE_CHARACTERS;
-    [this.#pieces, this.#length] = [[], 0];
-    this.#line++;
-    if (!isLong) return this.read(text.trim(), this.#line);
-    this.reject(`a line of more than ${MAX_LINE_CHARACTERS} characters: ${shortened(text)}`, this.#line);
-  }
-
-  reject(found: string, line: number): void {
-    this.take({ reason: "unknownLine", found }, line);
-  }
-}
-
 /** Whether one of the first lines of a text, without a leading time, meets a condition. */
 export function hasLine(head: string, isKnown: (text: string) => boolean): boolean {
   return head.split("\n").slice(0, MAX_HEAD_LINES).some((line) => isKnown(splitTime(line.trim()).text));
 }
 
+/** How many of the first lines are searched for one that identifies the format. */
+const MAX_HEAD_LINES = 100;
 /** What separates a leading time from the rest of its line. */
 const AFTER_TIME = /^[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)/;
 
@@ -222,53 +175,99 @@ function splitTime(line: string, isSecond = false): { written?: WrittenTime; tex
   return second?.written?.isUnix ? second : { written, text };
 }
 
-/** Splits the lines of a text into their leading time and the rest, and says how the text is read. */
-export class LineTimes {
+/** Longer lines are rejected. */
+const MAX_LINE_CHARACTERS = 1 << 16;
+
+/** Where and when a packet was reported. */
+export interface Place {
+  /** From 1. */
+  readonly line: number;
+  /** Microseconds since 1970; NaN if the line has no time. */
+  readonly timeUs: number;
+}
+
+/** Reads the lines of a text and their leading times, and says how the text is read. */
+export abstract class LineReader implements TextReader {
+  abstract readonly format: string;
+  /** What counts as no reply, in words. */
+  abstract readonly noReply: string;
+  /** When the first packet was sent, Unix seconds, for lines without a time. */
+  protected startS: number | undefined;
+  /** The beginning of a line whose end has not arrived. */
+  #rest = "";
+  #line = 0;
   /** The zone that the text stated last, which holds for its times without one. */
   #zone: string | undefined;
-  /** Whether the newest time is Unix time; undefined if there was none. */
-  #isUnix: boolean | undefined;
-  #said: string | undefined;
+  readonly #said = new Set<string>();
 
-  constructor(readonly format: string, readonly options: ReadingOptions) {}
-
-  /** Says the reading of a row if it is another one than before. @param source As in the line. */
-  say(noReply: string, source?: string): void {
-    const said = `${this.#isUnix} ${this.#zone} ${source}`;
-    if (said === this.#said) return;
-    this.#said = said;
-    const { src, dst, startS, zone, onReading } = this.options;
-    const order = startS === undefined ? "none" : "the order of the lines (--start, --interval)";
-    onReading?.({
-      format: this.format,
-      time: this.#isUnix === undefined
-        ? order
-        : timeWords("the time before a line", this.#isUnix, this.#zone, zone),
-      source: source ?? constantWords("src", src) ?? "none",
-      destination: dst
-        ? `the address in the text, else ${constantWords("dst", dst)}`
-        : "the address in the text",
-      rtt: "the time of each reply (ms unless it has a unit)",
-      noReply,
-      notUsed: [],
-    });
+  constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {
+    this.startS = options.startS;
   }
 
-  /** @returns Microseconds since 1970, or NaN; `fault` describes a time that cannot be read. */
-  read(line: string): { timeUs: number; text: string; fault?: Rejection } {
-    const { written, text } = splitTime(line);
-    if (!written) return { timeUs: NaN, text };
-    if (!written.isUnix) this.#zone = written.zone ?? this.#zone;
+  /**
+   * Reads a line.
+   *
+   * @param text Without its newline, its time and surrounding blanks.
+   * @param fault Why its time cannot be read, if `--start` does not replace it.
+   */
+  abstract read(text: string, place: Place, fault: Rejection | undefined): void;
+
+  end(): void {}
+
+  push(text: string | undefined): void {
+    for (const [i, piece] of (text ?? "").split("\n").entries()) {
+      if (i > 0) this.#endLine();
+      if (this.#rest.length <= MAX_LINE_CHARACTERS) this.#rest += piece;
+    }
+    if (text !== undefined) return;
+    if (this.#rest !== "") this.#endLine();
+    this.end();
+  }
+
+  #endLine(): void {
+    const line = ++this.#line;
+    const whole = this.#rest;
+    this.#rest = "";
+    if (whole.length > MAX_LINE_CHARACTERS) return this.reject(whole, line);
     const { zone, startS } = this.options;
+    const { written, text } = splitTime(whole.trim());
+    if (!written) return this.read(text, { line, timeUs: NaN }, undefined);
+    if (!written.isUnix) this.#zone = written.zone ?? this.#zone;
     const time = { ...written, parts: { ...written.parts, zone: this.#zone } };
     const parsed = writtenTimeUs(time, "seconds", zone);
-    if ("timeUs" in parsed) {
-      this.#isUnix = written.isUnix;
-      return { timeUs: parsed.timeUs, text };
-    }
-    const fault = wrongTime(`time ${written.text}`, parsed.fault);
+    if ("timeUs" in parsed) return this.read(text, { line, timeUs: parsed.timeUs }, undefined);
     const advice = startS === undefined ? "or give --start TIME and --interval SECONDS" : undefined;
-    return { timeUs: NaN, text, fault: { advice, ...fault } };
+    const fault = { advice, ...wrongTime(`time ${written.text}`, parsed.fault) };
+    this.read(text, { line, timeUs: NaN }, text === "" || startS === undefined ? fault : undefined);
+  }
+
+  /** Takes a row. @param n Number of packets before it, which decides its time if its line has none. */
+  protected takeRow(place: Place, n: number, packets: Omit<FoundPing, "timeUs">): void {
+    const { startS, options: { intervalS, src, dst, zone, onReading } } = this;
+    const hasTime = !Number.isNaN(place.timeUs);
+    const said = `${hasTime} ${packets.src === undefined}`;
+    if (!this.#said.has(said)) {
+      const zoneWords = zone === undefined ? "UTC unless stated; --zone" : `${zone} (--zone)`;
+      const order = startS === undefined
+        ? "none"
+        : "the order of the lines, --interval apart, from --start or a time alone on a line";
+      onReading?.({
+        format: this.format,
+        time: hasTime ? `before each line (numbers: Unix seconds; other times: ${zoneWords})` : order,
+        source: packets.src ? "the one in the heading" : constantWords("src", src) ?? "none",
+        destination: `the one in the text${dst ? `, else ${constantWords("dst", dst)}` : ""}`,
+        rtt: "the time of each reply (ms unless it has a unit)",
+        noReply: this.noReply,
+        notUsed: [],
+      });
+      this.#said.add(said);
+    }
+    const timeUs = hasTime ? place.timeUs : intervalTimeUs({ startS, intervalS }, n);
+    this.take(pingRow({ ...packets, timeUs }, this.options), place.line);
+  }
+
+  reject(text: string, line: number): void {
+    this.take({ reason: "unknownLine", found: `unknown line: ${shortened(text)}` }, line);
   }
 }
 
@@ -288,11 +287,10 @@ export const RTT_UNITS: Readonly<Record<string, number>> = {
   ...{ ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3, usec: 1e-3, ms: 1, msec: 1, s: 1000, sec: 1000 },
   ...{ nanoseconds: 1e-6, microseconds: 1e-3, milliseconds: 1, seconds: 1000 },
 };
-const RTT_WITH_UNIT = new RegExp(`^(.*\\d)\\s*(${Object.keys(RTT_UNITS).join("|")})$`);
+/** Also `PT0.0123S` of ISO 8601. */
+const RTT_WITH_UNIT = new RegExp(`^(?:pt)?(.*\\d)\\s*(${Object.keys(RTT_UNITS).join("|")})$`);
 /** `-1 ms`, `NaN ms`, `- ms` */
 const NO_RTT_WITH_UNIT = /^(-1|nan|-)\s*[mµμun]?s$/;
-/** Durations below an hour: `0 days 00:00:00.012300` of pandas, `0:00:00.0123` of Python, `PT0.0123S`. */
-const DURATION = /^(?:0 days,? )?0?0:(\d\d):(\d\d(?:\.\d+)?)$|^p(?:0d)?t(?:0h)?(?:(\d+)m)?(\d+(?:\.\d+)?)s$/;
 
 /** @param text In lower case, without blanks around it. */
 function isNoReply(text: string, { noReply = [] }: ReadingOptions): boolean {
@@ -322,7 +320,7 @@ export function readRtt(
   if (isRtt(plainMs) && !options.noReply) return plainMs;
   const text = isScalar ? String(value).trim().toLowerCase() : "?";
   if (isNoReply(text.replace(NO_RTT_WITH_UNIT, "$1"), options)) return FAILED_RTT_MS;
-  const rttMs = durationMs(text) ?? numberMs(text, unitMs);
+  const rttMs = numberMs(text, unitMs);
   const shown = isScalar ? String(value) : JSON.stringify(value);
   return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(shown)}`);
 }
@@ -335,11 +333,6 @@ function numberMs(text: string, unitMs: number): number {
   return number * (unit === undefined ? unitMs : RTT_UNITS[unit]);
 }
 
-function durationMs(text: string): number | undefined {
-  const found = DURATION.exec(text);
-  return found ? 60_000 * Number(found[1] ?? found[3] ?? 0) + 1000 * Number(found[2] ?? found[4]) : undefined;
-}
-
 /** Explains why a number is not an RTT. @param found The field's name and value. */
 export function wrongRtt(rttMs: number, found: string): Rejection {
   if (rttMs !== 0) return { reason: "invalidRtt", found };
@@ -347,21 +340,14 @@ export function wrongRtt(rttMs: number, found: string): Rejection {
   return { reason: "zeroRtt", found: `${found} is not an RTT`, advice };
 }
 
-/** `1,034.5`, `1.034,5`, `1'034.5`, `1 034,5`: groups of three digits and a different decimal mark. */
-const GROUPED = /^([+-]?\d{1,3})((?:([.,'’\s])\d{3})(?:\3\d{3})*)(?!\3)([.,])(\d+)$/;
-
 const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*|,\d+)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 const MAX_NUMBER_CHARACTERS = 64;
 
 /** Parses a number with a decimal point or comma; NaN for anything else, such as `0x1F` and `1e400`. */
 export function decimal(text: string): number {
-  if (text.length > MAX_NUMBER_CHARACTERS) return NaN;
-  if (DECIMAL.test(text)) {
-    const number = Number(text.replace(",", "."));
-    return Number.isFinite(number) ? number : NaN;
-  }
-  const [, first, groups, , , decimals] = GROUPED.exec(text) ?? [];
-  return first === undefined ? NaN : Number(`${first}${groups.replace(/\D/g, "")}.${decimals}`);
+  if (text.length > MAX_NUMBER_CHARACTERS || !DECIMAL.test(text)) return NaN;
+  const number = Number(text.replace(",", "."));
+  return Number.isFinite(number) ? number : NaN;
 }
 
 /** @returns Microseconds since 1970; NaN for null, undefined and an empty text. */
@@ -400,12 +386,15 @@ export function giveTime({ startS }: ReadingOptions): string | undefined {
 }
 
 /** Time of packet n (from 0) in a text without times: microseconds since 1970, or NaN. */
-export function intervalTimeUs({ startS = NaN, intervalS = 1 }: ReadingOptions, n: number): number {
+export function intervalTimeUs(
+  { startS = NaN, intervalS = 1 }: Pick<ReadingOptions, "startS" | "intervalS">,
+  n: number,
+): number {
   return Math.round((startS + intervalS * n) * 1e6);
 }
 
 /** A packet or result, with endpoints and RTTs as in the file. */
-interface FoundPing {
+interface FoundPing extends Partial<Pick<PingRow, "msmId" | "prbId" | "sizeBytes">> {
   /** An address or a name; undefined if the file does not contain it. */
   src?: string | undefined;
   dst: string | undefined;
@@ -413,9 +402,6 @@ interface FoundPing {
   timeUs: number;
   /** RTTs of the packets, {@link FAILED_RTT_MS} for no reply; at least one. */
   rttsMs: number[];
-  msmId?: number;
-  prbId?: number;
-  sizeBytes?: number;
   /** Lost packets, if the result does not list every packet; by default the `rttsMs` without a reply. */
   numLost?: number | undefined;
 }
@@ -512,14 +498,10 @@ function addressOf(text: string, addresses: ReadingOptions["addresses"]): Addres
   return readAddress(host);
 }
 
-function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {
-  if (text === "") return missingEnd(name);
+function wrongEnd(end: "src" | "dst", { text }: Address): Rejection {
+  if (text === "") return { reason: "nullValue", found: end, end, advice: `give it with --${end} ADDRESS` };
   const advice = "add the address of this name with --names FILES";
-  return { reason: "unparseableAddress", found: `${name} ${shortened(text)}`, advice };
-}
-
-export function missingEnd(end: "src" | "dst", found: string = end): Rejection {
-  return { reason: "nullValue", found, end, advice: `give it with --${end} ADDRESS` };
+  return { reason: "unparseableAddress", found: `${end} ${shortened(text)}`, advice };
 }
 
 /**

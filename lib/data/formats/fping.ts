@@ -16,14 +16,13 @@ import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Format,
   hasLine,
-  intervalTimeUs,
   type JsonObject,
   LineReader,
-  LineTimes,
   objectOf,
-  pingRow,
+  type Place,
   readRtt,
   readTime,
+  type Rejection,
 } from "./format.ts";
 
 /** An address or a name; `-n -A` shows both, as in `localhost (127.0.0.1)`. */
@@ -74,38 +73,31 @@ export const fping: Format = {
   },
 };
 
-interface Target {
+class Target {
   /** Number of packets of earlier runs; `nextRound` includes this run. */
-  firstRound: number;
-  nextRound: number;
+  firstRound = 0;
+  nextRound = 0;
   /** What reported the packets that the next summary counts. */
   reportedBy: "lines" | "interval" | undefined;
   /** ICMP errors of packets that no line has reported yet, and the number of those reported as losses. */
-  errors: Place[];
-  numErrors: number;
-}
-
-interface Place {
-  line: number;
-  timeUs: number;
+  errors: Place[] = [];
+  numErrors = 0;
 }
 
 class FpingReader extends LineReader {
-  readonly #times = new LineTimes("fping", this.options);
+  readonly format = "fping";
+  readonly noReply = "timed out, unreachable or -";
   /** Whether lines report packets without a reply. Otherwise only ICMP errors do. */
   #hasTimeouts = false;
+  /** Whether a time is in the line before the summaries of an interval. */
+  #hasIntervals = false;
   readonly #targets = new Map<string, Target>();
-  /** Time in the line before the summaries of an interval; undefined if there was none. */
-  #intervalTimeUs: number | undefined;
 
-  read(whole: string, line: number): void {
-    const { timeUs, text, fault } = this.#times.read(whole);
-    if (fault !== undefined && (this.options.startS === undefined || text === "")) {
-      return this.take(fault, line);
-    }
-    const place = { line, timeUs };
+  read(text: string, place: Place, fault: Rejection | undefined): void {
+    const { line, timeUs } = place;
+    if (fault) return this.take(fault, line);
     let found: RegExpExecArray | null;
-    if (TIME_OF_DAY.test(text) || text === "" && !Number.isNaN(timeUs)) this.#beginInterval(timeUs);
+    if (TIME_OF_DAY.test(text) || text === "" && !Number.isNaN(timeUs)) this.#begin(timeUs);
     else if (text === "" || OTHER.test(text)) return;
     else if ((found = ICMP_ERROR.exec(text))) this.#error(place, found[1]);
     else if (text.startsWith("{")) this.#readJson(text, line);
@@ -113,12 +105,16 @@ class FpingReader extends LineReader {
     else if ((found = VALUES.exec(text))) this.#values(place, found[1], found[2].trim().split(" "));
     else if ((found = PACKET.exec(text))) this.#packet(place, found[1], Number(found[2]), found[3] || null);
     else if ((found = SUMMARY.exec(text))) {
-      const [, target, numSent, numReceived, meanRtt] = found;
-      const isInterval = this.#intervalTimeUs !== undefined && this.#of(target).reportedBy !== "interval";
-      const time = { line, timeUs: Number.isNaN(timeUs) ? this.#intervalTimeUs ?? NaN : timeUs };
-      this.#summary(time, target, isInterval, Number(numSent), Number(numReceived), meanRtt);
-    } else if ((found = ALIVE.exec(text))) this.#alive(place, found[1], found[2] === "alive", found[3] ?? "");
-    else this.reject(`unknown line: ${shortened(text)}`, line);
+      const [, name, numSent, numReceived, meanRtt] = found;
+      const isInterval = this.#hasIntervals && this.#of(name).reportedBy !== "interval";
+      this.#summary(place, name, isInterval, [numSent, numReceived], meanRtt);
+    } else if ((found = ALIVE.exec(text))) {
+      const [, name, state, rtt] = found;
+      const advice = "run fping with -e, which shows it";
+      // The only packet of a run, which stops at the first reply.
+      if (state === "unreachable" || rtt) this.#values(place, name, [rtt ?? null]);
+      else this.take({ reason: "nullValue", found: "alive without an RTT", advice }, line);
+    } else this.reject(text, line);
   }
 
   override end(): void {
@@ -140,9 +136,13 @@ class FpingReader extends LineReader {
     if (place) this.#report(place, name, target.nextRound++, [null]);
   }
 
-  #beginInterval(timeUs: number): void {
-    this.#intervalTimeUs = timeUs;
+  /** A time alone on a line is the beginning of the next run, as `date` prints it, or the end of an interval. */
+  #begin(timeUs: number): void {
+    this.#hasIntervals = true;
+    const hasTime = !Number.isNaN(timeUs);
+    if (hasTime) this.startS = timeUs / 1e6;
     for (const target of this.#targets.values()) {
+      if (hasTime) target.firstRound = target.nextRound = 0;
       if (target.reportedBy === "interval") target.reportedBy = undefined;
     }
   }
@@ -159,18 +159,17 @@ class FpingReader extends LineReader {
     const { host, seq, timestamp, time, values, xmt, rcv } = fields;
     const timeUs = readTime(time ?? timestamp, "seconds", "timestamp", this.options);
     if (typeof timeUs !== "number") return this.take(timeUs, line);
-    const [place, target] = [{ line, timeUs }, String(host ?? "")];
+    const [place, name] = [{ line, timeUs }, String(host ?? "")];
     if (type === "resp" || type === "timeout") {
-      this.#packet(place, target, Number(seq), type === "resp" ? fields.rtt : null);
-    } else if (type === "vSum" && Array.isArray(values)) this.#values(place, target, values);
+      this.#packet(place, name, Number(seq), type === "resp" ? fields.rtt : null);
+    } else if (type === "vSum" && Array.isArray(values)) this.#values(place, name, values);
     else if (type === "summary" || type === "intSum") {
-      this.#summary(place, target, type === "intSum", Number(xmt), Number(rcv), fields.rttAvg);
+      this.#summary(place, name, type === "intSum", [xmt, rcv], fields.rttAvg);
     } else this.take({ skipped: `fping ${shortened(type)}` }, line);
   }
 
   #of(name: string): Target {
-    const counts = { firstRound: 0, nextRound: 0, numErrors: 0 };
-    return getOrMake(this.#targets, name, () => ({ ...counts, reportedBy: undefined, errors: [] }));
+    return getOrMake(this.#targets, name, () => new Target());
   }
 
   #packet(place: Place, name: string, sequence: number, rtt: unknown): void {
@@ -181,43 +180,20 @@ class FpingReader extends LineReader {
     this.#report(place, name, target.firstRound + sequence, [rtt]);
   }
 
-  /** Handles `is alive` or `is unreachable`: the only packet of a run that stops at the first reply. */
-  #alive(place: Place, name: string, isAlive: boolean, rtt: string): void {
-    const target = this.#of(name);
-    if (this.#endErrors(target) > 0 && !isAlive) return;
-    if (isAlive && rtt === "") {
-      const advice = "run fping with -e, which shows it";
-      return this.take({ reason: "nullValue", found: "alive without an RTT", advice }, place.line);
-    }
-    this.#report(place, name, target.nextRound++, [isAlive ? rtt : null]);
-    target.firstRound = target.nextRound;
-  }
-
   /** Handles the packets of a run: one result if the line has a time, otherwise packets an interval apart. */
   #values(place: Place, name: string, values: readonly unknown[]): void {
     const target = this.#of(name);
     if (this.#endRun(target, false)) return;
-    const beginUs = this.#intervalTimeUs ?? NaN;
     let numReported = this.#endErrors(target);
     const rtts = values.filter((rtt) => rtt !== null && rtt !== "-" || numReported-- <= 0);
-    if (rtts.length === 0) return;
-    if (!Number.isNaN(place.timeUs)) this.#report(place, name, 0, rtts);
-    else if (!Number.isNaN(beginUs)) {
-      // A time alone on the preceding line, as `date` prints it, is the beginning of the run.
-      const stepUs = 1e6 * (this.options.intervalS ?? 1);
-      rtts.forEach((rtt, i) => this.#report({ ...place, timeUs: beginUs + i * stepUs }, name, 0, [rtt]));
-    } else for (const rtt of rtts) this.#report(place, name, target.nextRound++, [rtt]);
+    if (Number.isNaN(place.timeUs)) {
+      for (const rtt of rtts) this.#report(place, name, target.nextRound++, [rtt]);
+    } else if (rtts.length > 0) this.#report(place, name, 0, rtts);
     target.firstRound = target.nextRound;
   }
 
-  #summary(
-    place: Place,
-    name: string,
-    isInterval: boolean,
-    numSent: number,
-    numReceived: number,
-    meanRtt: unknown,
-  ): void {
+  #summary(place: Place, name: string, isInterval: boolean, counts: unknown[], meanRtt: unknown): void {
+    const [numSent, numReceived] = counts.map(Number);
     const target = this.#of(name);
     if (this.#endRun(target, isInterval)) return;
     if (numSent === 0) return this.take({ skipped: "nothing sent" }, place.line);
@@ -243,22 +219,14 @@ class FpingReader extends LineReader {
     return reportedBy === "lines" || reportedBy === "interval" && !isInterval;
   }
 
-  #report(
-    { line, timeUs }: Place,
-    name: string,
-    round: number,
-    rtts: readonly unknown[],
-    numLost?: number,
-  ): void {
+  #report(place: Place, name: string, n: number, rtts: readonly unknown[], numLost?: number): void {
     const rttsMs: number[] = [];
     for (const rtt of rtts) {
       const rttMs = rtt === null || rtt === "-" ? FAILED_RTT_MS : readRtt(rtt, 1, this.options);
-      if (typeof rttMs !== "number") return this.take(rttMs, line);
+      if (typeof rttMs !== "number") return this.take(rttMs, place.line);
       rttsMs.push(rttMs);
     }
-    const [, address = name] = / \((\S+)\)$/.exec(name) ?? [];
-    const time = Number.isNaN(timeUs) ? intervalTimeUs(this.options, round) : timeUs;
-    this.#times.say("timed out, unreachable or -");
-    this.take(pingRow({ dst: address, timeUs: time, rttsMs, numLost }, this.options), line);
+    const [, dst = name] = / \((\S+)\)$/.exec(name) ?? [];
+    this.takeRow(place, n, { dst, rttsMs, numLost });
   }
 }

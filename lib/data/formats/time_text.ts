@@ -203,16 +203,3 @@ function offsetAt(zone: string, timeMs: number): number {
   const isReal = Number(hours) <= 14 && Number(minutes) < 60;
   return isReal ? Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000 : NaN;
 }
-
-/**
- * A field of times in words, with its zone, as a reading says it.
- *
- * @param stated The zone that the text states; undefined if none. @param zone The one of `--zone`.
- */
-export function timeWords(name: string, isUnix: boolean, stated?: string, zone?: string): string {
-  if (isUnix) return `${name} (Unix seconds, UTC)`;
-  if (stated !== undefined && (stated in ZONES || /^[+-]/.test(stated))) {
-    return `${name} (in the zone ${stated})`;
-  }
-  return `${name} (${zone === undefined ? "UTC assumed; --zone sets another" : `zone ${zone} (--zone)`})`;
-}

@@ -87,20 +87,17 @@ Deno.test("a table: constants for missing columns, names as addresses and values
 
 Deno.test("a table: numbers and words as spreadsheets and loggers write them", () => {
   const rttOf = (text: string) => rttsOf(found(`src,dst,rtt\n${SRC},${DST},"${text}"\n`))[0];
-  for (const text of ["1,034.5", "1.034,5", "1'034.5", "1\u202f034,5", "1034,5 ms", "1.0345 s"]) {
-    assertEquals(rttOf(text), 1034.5, text);
+  assertEquals(["1034,5 ms", "1.0345 s", "34,1234", "<1", "<1 ms"].map(rttOf), [
+    1034.5,
+    1034.5,
+    34.1234,
+    0.5,
+    0.5,
+  ]);
+  assertEquals(["12.3 msec", "0.5 seconds", "PT0.0123S", "NaT"].map(rttOf), [12.3, 500, 12.3, LOST]);
+  for (const text of ["1,034.5", "1.034,5", "1'034.5", "00:00:00.0123", "PT1M0.0123S"]) {
+    assertEquals(rttOf(text), undefined, text);
   }
-  assertEquals(["34,1234", "1,234,567.5", "<1", "<1 ms"].map(rttOf), [34.1234, 1234567.5, 0.5, 0.5]);
-  const durations = [
-    "0 days 00:00:00.012300",
-    "0:00:00.0123",
-    "00:00:00.012300",
-    "PT0.0123S",
-    "P0DT0H0M0.0123S",
-  ];
-  assertEquals(durations.map(rttOf), durations.map(() => 12.3));
-  assertEquals(["12.3 msec", "0.5 seconds", "00:01:02", "NaT"].map(rttOf), [12.3, 500, 62_000, LOST]);
-  assertEquals(rttOf("1 days 00:00:00.012300"), undefined);
   // With a semicolon between fields, the comma is a decimal one.
   assertEquals(rttsOf(found(`src;dst;rtt\n${SRC};${DST};34,123\n`)), [34.123]);
   const rttsIn = (separator: string, ...texts: string[]) =>
@@ -110,7 +107,7 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
     ));
   // A column has one decimal mark: the first number that shows it decides.
   assertEquals(rttsIn(";", "1.034", "34,5", "1.034,5"), [1.034]);
-  assertEquals(rttsIn(";", "1,034", "34,5", "1.034,5", "2.034"), [1.034, 34.5, 1034.5]);
+  assertEquals(rttsIn(";", "1,034", "34,5", "1.034,5", "2.034"), [1.034, 34.5]);
   assertEquals(rttsIn("\t", "34,5", "34,123", "34.5"), [34.5, 34.123]);
   assertEquals(rttsIn("\t", "1,034", "34.5", "34.123"), [34.5, 34.123]);
   assertEquals(rttsIn(";", "1.034", "34.5"), [1.034, 34.5]);
