@@ -171,8 +171,8 @@ function splitTime(line: string, isSecond = false): { written?: WrittenTime; tex
   if (!written || between === undefined) return { text: line };
   const text = rest.slice(between.length);
   // If a logger adds its local time to that of `ping -D`, the Unix time is the clear one.
-  const second = written.isUnix || isSecond ? undefined : splitTime(text, true);
-  return second?.written?.isUnix ? second : { written, text };
+  const second = written.parts && !isSecond ? splitTime(text, true) : undefined;
+  return second?.written && !second.written.parts ? second : { written, text };
 }
 
 /** Longer lines are rejected. */
@@ -232,9 +232,8 @@ export abstract class LineReader implements TextReader {
     const { zone, startS } = this.options;
     const { written, text } = splitTime(whole.trim());
     if (!written) return this.read(text, { line, timeUs: NaN }, undefined);
-    if (!written.isUnix) this.#zone = written.zone ?? this.#zone;
-    const time = { ...written, parts: { ...written.parts, zone: this.#zone } };
-    const parsed = writtenTimeUs(time, "seconds", zone);
+    this.#zone = written.parts?.zone ?? this.#zone;
+    const parsed = writtenTimeUs(written, "seconds", zone, this.#zone);
     if ("timeUs" in parsed) return this.read(text, { line, timeUs: parsed.timeUs }, undefined);
     const advice = startS === undefined ? "or give --start TIME and --interval SECONDS" : undefined;
     const fault = { advice, ...wrongTime(`time ${written.text}`, parsed.fault) };

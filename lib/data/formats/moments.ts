@@ -1,9 +1,10 @@
 /** Finds columns in which rows of one source, destination and time differ, with their RTTs. @module */
+import { getOrMake } from "../../base/collections.ts";
 import { shortened } from "../../base/errors.ts";
 import type { PingRow, Rejection } from "./format.ts";
 
-/** The sample of moments: those with the smallest hashes, so that it covers separate blocks of a table. */
-const MAX_MOMENTS = 1024;
+/** How many times are remembered, each with its first row. */
+const MAX_MOMENTS = 4096;
 /** Fewer conflicts may be repeated times rather than a second series. */
 const MIN_CONFLICTS = 8;
 const MAX_VALUES = 12;
@@ -11,18 +12,11 @@ const MAX_TEXT = 64;
 /** Columns that number the packets of a moment. */
 const SEQUENCE = /seq|packet|attempt|^(?:id|n|no|nr|num|index|#|count)$/i;
 
-interface Moment {
-  rttMs: number;
-  fields: readonly string[];
-  isConflict: boolean;
-  /** Of its time. */
-  hash: number;
-}
-
 export class MomentCheck {
-  readonly #moments = new Map<string, Moment>();
-  #limit = 2 ** 32;
+  readonly #moments = new Map<number, { row: PingRow; fields: readonly string[]; isConflict: boolean }>();
   #numConflicts = 0;
+  /** Moments with a conflict. */
+  #numConflicting = 0;
   /** In how many conflicts each column differs, and up to {@link MAX_VALUES} + 1 of its values. */
   readonly #columns = new Map<string, { numDiffering: number; values: Set<string> }>();
   #fault: Rejection | undefined;
@@ -35,65 +29,50 @@ export class MomentCheck {
     others: readonly number[],
   ): Rejection | undefined {
     if (this.#fault !== undefined || others.length === 0) return this.#fault;
-    // Knuth's multiplicative hash of the time in ms.
-    const hash = Math.imul(row.eventTimeUs / 1000, 2654435761) >>> 0;
-    if (hash >= this.#limit || Number.isNaN(row.eventTimeUs)) return undefined;
-    const key = `${row.eventTimeUs} ${row.srcAddr} ${row.dstAddr}`;
-    const values = others.map((field) => textOf(fields[field]));
-    const first = this.#moments.get(key);
+    const first = this.#moments.get(row.eventTimeUs);
     if (!first) {
-      this.#moments.set(key, { rttMs: row.rttsMs[0], fields: values, isConflict: false, hash });
-      if (this.#moments.size > 2 * MAX_MOMENTS) this.#shrink();
+      if (this.#moments.size === MAX_MOMENTS || Number.isNaN(row.eventTimeUs)) return undefined;
+      const moment = { row, fields: others.map((field) => textOf(fields[field])), isConflict: false };
+      this.#moments.set(row.eventTimeUs, moment);
       return undefined;
     }
-    if (first.rttMs === row.rttsMs[0]) return undefined;
+    const { srcAddr, dstAddr, rttsMs: [rttMs] } = first.row;
+    if (row.srcAddr !== srcAddr || row.dstAddr !== dstAddr || row.rttsMs[0] === rttMs) return undefined;
+    const values = others.map((field) => textOf(fields[field]));
     this.#numConflicts++;
+    if (!first.isConflict) this.#numConflicting++;
+    first.isConflict = true;
     for (const [i, field] of others.entries()) {
       if (first.fields[i] === values[i]) continue;
       const name = names[field] || `column ${field + 1}`;
-      const column = this.#columns.get(name) ?? { numDiffering: 0, values: new Set() };
+      const column = getOrMake(this.#columns, name, () => ({ numDiffering: 0, values: new Set() }));
       column.numDiffering++;
       for (const value of [first.fields[i], values[i]]) {
         if (column.values.size <= MAX_VALUES) column.values.add(value);
       }
-      this.#columns.set(name, column);
     }
-    first.isConflict = true;
-    if ((this.#numConflicts & this.#numConflicts - 1) === 0 && this.#numConflicts >= MIN_CONFLICTS) {
-      this.end();
-    }
-    return this.#fault;
+    return this.#numConflicts >= MIN_CONFLICTS ? this.end() : undefined;
   }
 
   /** What is wrong with the rows so far. */
   end(): Rejection | undefined {
-    const { size } = this.#moments;
-    let numConflicting = 0;
-    for (const { isConflict } of this.#moments.values()) numConflicting += isConflict ? 1 : 0;
-    if (this.#fault || numConflicting * 10 < size || numConflicting === 0) return this.#fault;
-    // A column with about as many values as rows numbers them.
-    const isFew = ({ size }: Set<string>) => 2 * size <= this.#numConflicts;
-    const areWords = (values: Set<string>) =>
-      values.size <= this.#numConflicts + 1 && [...values].some((value) => Number.isNaN(Number(value)));
-    const found = [...this.#columns].find(([name, { numDiffering, values }]) =>
-      numDiffering === this.#numConflicts && values.size <= MAX_VALUES && !SEQUENCE.test(name) &&
-      (isFew(values) || areWords(values))
-    );
-    if (!found) return undefined;
-    const [name, { values }] = found;
-    const shown = shortened([...values].join(", "), 120);
-    this.#fault = {
-      reason: "invalidRtt",
-      found: `rows of one moment have different RTTs; they differ in ${name} (${shown})`,
-      expected: "one RTT for each source, destination and time",
-      advice: "select one: filter the file, or keep all with --rtt each",
-    };
-    return this.#fault;
-  }
-
-  #shrink(): void {
-    this.#limit = [...this.#moments.values()].map(({ hash }) => hash).sort((a, b) => a - b)[MAX_MOMENTS];
-    for (const [key, { hash }] of this.#moments) if (hash >= this.#limit) this.#moments.delete(key);
+    const numConflicts = this.#numConflicts;
+    if (this.#fault || this.#numConflicting * 10 < this.#moments.size) return this.#fault;
+    for (const [name, { numDiffering, values }] of this.#columns) {
+      // A column with about as many values as rows numbers them.
+      const isFew = 2 * values.size <= numConflicts || values.size <= numConflicts + 1 &&
+          [...values].some((value) => Number.isNaN(Number(value)));
+      const isAlways = numDiffering === numConflicts && values.size <= MAX_VALUES;
+      if (!isAlways || !isFew || SEQUENCE.test(name)) continue;
+      const shown = shortened([...values].join(", "), 120);
+      return this.#fault = {
+        reason: "invalidRtt",
+        found: `rows of one moment have different RTTs; they differ in ${name} (${shown})`,
+        expected: "one RTT for each source, destination and time",
+        advice: "select one: filter the file, or keep all with --rtt each",
+      };
+    }
+    return undefined;
   }
 }
 

@@ -18,8 +18,6 @@ const FORMS = [
   String
     .raw`(?:[A-Z][a-z]{2} )?(?<name>[A-Z][a-z]{2}) {1,2}(?<day>\d\d?) ${CLOCK}${ZONE}(?: (?<year>\d{4})\b)?`,
   String.raw`(?:[A-Z][a-z]{2},? )?(?<day>\d\d?) (?<name>[A-Z][a-z]{2}) (?<year>\d{4}) ${CLOCK}${ZONE}`,
-  // Kibana writes local times.
-  String.raw`(?<name>[A-Z][a-z]{2}) (?<day>\d\d?), (?<year>\d{4}) @ ${CLOCK}`,
   String.raw`(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4}),? ${CLOCK}${ZONE}`,
   String.raw`(?:[A-Z][a-z]{2} )?(?<slashed>\d\d?\/\d\d?\/\d{4})\b(?:,? ${CLOCK})?`,
 ].map((form) => new RegExp(`^(?:${form})`));
@@ -36,9 +34,6 @@ const ZONES: Readonly<Record<string, string>> = {
  */
 const UNIX_TIME = /^\d+(?:[.,]\d+)?$|^\d\.(?:\d+e|\d{9,}e\+0?)9$/i;
 const LEADING_UNIX_TIME = /^(?:\d{9}\.\d+|\d{10}(?:\.\d+)?)/;
-/** A time shortened by spreadsheets or `%g`, such as `1.79577E+09`: thousands of seconds are missing. */
-const CUT_NUMBER = /^\d(?:[.,]\d{1,6})?e\+/i;
-
 /** Units of Unix time in microseconds. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
 export type TimeUnit = keyof typeof UNITS_US;
@@ -51,29 +46,27 @@ export type TimeFault = Pick<Fault, "found" | "expected"> & {
 };
 type ParsedTime = { timeUs: number } | { fault: TimeFault };
 
+type Parts = Readonly<Record<string, string | undefined>>;
+
 /** A time at the beginning of a text, which it may leave incomplete. */
 export interface WrittenTime {
   readonly text: string;
-  /** The zone as written; undefined if the time has none. */
-  readonly zone: string | undefined;
-  readonly isUnix: boolean;
-  readonly parts: Readonly<Record<string, string | undefined>>;
+  /** Year, month and so on as written; undefined for Unix time. */
+  readonly parts?: Parts;
 }
 
 /** The time with a time of day at the beginning of a text. */
-export function timeAtStart(whole: string): WrittenTime | undefined {
-  const head = whole.slice(0, MAX_TIME_CHARACTERS);
+export function timeAtStart(head: string): WrittenTime | undefined {
   const [unix] = LEADING_UNIX_TIME.exec(head) ?? [];
-  if (unix !== undefined) return { text: unix, zone: "UTC", isUnix: true, parts: {} };
+  if (unix !== undefined) return { text: unix };
   const written = dateAtStart(head);
-  return written?.parts.hour === undefined ? undefined : written;
+  return written?.parts?.hour === undefined ? undefined : written;
 }
 
 function dateAtStart(head: string): WrittenTime | undefined {
   for (const form of FORMS) {
     const found = form.exec(head);
-    const parts = found?.groups;
-    if (parts) return { text: found[0], zone: parts.zone, isUnix: false, parts };
+    if (found?.groups) return { text: found[0], parts: found.groups };
   }
   return undefined;
 }
@@ -87,35 +80,33 @@ function dateAtStart(head: string): WrittenTime | undefined {
  * @returns Microseconds since 1970, or the fault.
  */
 export function parseTimeUs(text: string, unit: TimeUnit = "seconds", zone?: string): ParsedTime {
-  const expected = `a time as ISO 8601 or Unix ${unit}`;
   const isShort = text.length <= MAX_TIME_CHARACTERS;
-  if (isShort && UNIX_TIME.test(text)) return unixTime(Number(text.replace(",", ".")), unit, expected);
+  if (isShort && UNIX_TIME.test(text)) return unixTime(Number(text.replace(",", ".")), unit);
   const written = isShort ? dateAtStart(text) : undefined;
   if (written?.text.length === text.length) return writtenTimeUs(written, unit, zone);
-  const found = isShort && CUT_NUMBER.test(text) ? "its last digits are missing" : "it is not a time";
-  return { fault: { found, expected } };
+  return { fault: { found: "it is not a time", expected: `a time as ISO 8601 or Unix ${unit}` } };
 }
 
-/** The instant of a written time. */
+/** The instant of a written time. @param stated The zone that it states. */
 export function writtenTimeUs(
-  { text, parts, isUnix }: WrittenTime,
-  unit: TimeUnit = "seconds",
-  zone?: string,
+  { text, parts }: WrittenTime,
+  unit: TimeUnit,
+  zone: string | undefined,
+  stated: string | undefined = parts?.zone,
 ): ParsedTime {
+  if (!parts) return unixTime(Number(text), unit);
   const expected = `a time as ISO 8601 or Unix ${unit}`;
-  if (isUnix) return unixTime(Number(text), unit, expected);
   const fault = (found: string) => ({ fault: { found, expected } });
   if (parts.slashed) return fault("its day and month may be in either order");
   if (!parts.year) return fault("its year is missing");
   const localMs = localMilliseconds(parts);
   if (Number.isNaN(localMs)) return fault("there is no such date or time");
-  const stated = ZONES[parts.zone ?? ""] ?? (/^[+-]/.test(parts.zone ?? "") ? parts.zone : undefined);
-  const isUnclear = stated === undefined && (parts.zone !== undefined || parts.name !== undefined);
-  if (isUnclear && zone === undefined) {
-    const found = parts.zone ? `the zone ${parts.zone} is ambiguous` : "its zone is missing";
+  const known = ZONES[stated ?? ""] ?? (/^[+-]/.test(stated ?? "") ? stated : undefined);
+  if (known === undefined && zone === undefined && (stated !== undefined || parts.name !== undefined)) {
+    const found = stated ? `the zone ${stated} is ambiguous` : "its zone is missing";
     return { fault: { found, expected: "UTC or an offset such as +01:00", needsZone: true } };
   }
-  const offsetMs = offsetOf(stated ?? zone ?? "+00", localMs);
+  const offsetMs = offsetOf(known ?? zone ?? "+00", localMs);
   if (typeof offsetMs === "string") {
     return { fault: { found: offsetMs, expected: "UTC or an offset such as +01:00" } };
   }
@@ -125,7 +116,7 @@ export function writtenTimeUs(
   return isMeasured(timeUs) ? { timeUs } : { fault: { expected: "a time from 1990 to 2099" } };
 }
 
-function unixTime(number: number, unit: TimeUnit, expected: string): ParsedTime {
+function unixTime(number: number, unit: TimeUnit): ParsedTime {
   const timeUs = Math.round(number * UNITS_US[unit]);
   if (isMeasured(timeUs)) return { timeUs };
   const other = (Object.keys(UNITS_US) as TimeUnit[]).find((name) => isMeasured(number * UNITS_US[name]));
@@ -134,8 +125,7 @@ function unixTime(number: number, unit: TimeUnit, expected: string): ParsedTime 
     const found = `these look like ${other}`;
     return { fault: { found, expected: `Unix ${unit}, such as ${example}`, unit: other } };
   }
-  if (number < 32_874 || number >= 73_051) return { fault: { expected: "a time from 1990 to 2099" } };
-  return { fault: { found: "this looks like a day number of a spreadsheet", expected } };
+  return { fault: { expected: "a time from 1990 to 2099" } };
 }
 
 function isMeasured(timeUs: number): boolean {
@@ -143,63 +133,53 @@ function isMeasured(timeUs: number): boolean {
 }
 
 /** Milliseconds since 1970 on the local clock, in whole seconds; NaN if there is no such date or time. */
-function localMilliseconds(parts: WrittenTime["parts"]): number {
-  const { name, half, hour = "0", minute = "0", second = "0" } = parts;
+function localMilliseconds(parts: Parts): number {
+  const { name, half, minute = 0, second = 0 } = parts;
   const month = name === undefined ? Number(parts.month) - 1 : MONTHS.indexOf(name);
-  const [day, minutes, seconds] = [Number(parts.day), Number(minute), Number(second)];
-  const isHour = half === undefined ? Number(hour) < 24 : Number(hour) >= 1 && Number(hour) <= 12;
-  const hours = half === undefined ? Number(hour) : Number(hour) % 12 + (half === "PM" ? 12 : 0);
-  const localMs = Date.UTC(Number(parts.year), month, day, hours, minutes, seconds);
+  const [day, hour] = [Number(parts.day), Number(parts.hour ?? 0)];
+  const hours = half === undefined ? hour : hour % 12 + (half === "PM" ? 12 : 0);
+  const localMs = Date.UTC(Number(parts.year), month, day, hours, Number(minute), Number(second));
   const date = new Date(localMs);
-  const isDate = date.getUTCMonth() === month && date.getUTCDate() === day;
-  return isHour && minutes < 60 && seconds < 60 && isDate ? localMs : NaN;
+  const isDate = date.getUTCMonth() === month && date.getUTCDate() === day && date.getUTCHours() === hours;
+  const isClock = half === undefined ? hour < 24 : hour >= 1 && hour <= 12;
+  return isDate && isClock && Number(minute) < 60 && Number(second) < 60 ? localMs : NaN;
 }
 
 const QUARTER_MS = 900_000;
-const DAY_MS = 86_400_000;
 const MAX_OFFSETS = 1 << 12;
-/** Formats an instant with its zone's offset, by zone. */
-const zoneFormats = new Map<string, Intl.DateTimeFormat>();
 /** Offsets by zone and quarter of an hour of the local clock, in which they do not change. */
 const zoneOffsets = new Map<string, number | string>();
 
 /** Whether a text is an IANA name of a zone, or an offset such as `+01:00`. */
 export function isZone(zone: string): boolean {
   try {
-    return !Number.isNaN(offsetAt(zone, 0));
+    return typeof offsetOf(zone, 0) === "number";
   } catch {
     return false;
   }
 }
 
-/** The offset from UTC at a local time, in ms, or why there is none. */
+/** The offset from UTC at a local time, in ms, or why there is none. @throws {RangeError} Unknown name. */
 function offsetOf(zone: string, localMs: number): number | string {
   if (zone === "+00") return 0;
-  if (/^[+-]/.test(zone)) {
-    const offsetMs = offsetAt(zone, localMs);
-    return Number.isNaN(offsetMs) ? `there is no offset ${zone}` : offsetMs;
+  const [, sign, hours, minutes = "0"] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? [];
+  if (sign !== undefined) {
+    const isReal = Number(hours) <= 14 && Number(minutes) < 60;
+    const offset = Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000;
+    return isReal ? offset : `there is no offset ${zone}`;
   }
   const key = `${zone} ${Math.floor(localMs / QUARTER_MS)}`;
   const known = zoneOffsets.get(key);
   if (known !== undefined) return known;
-  // A local time does not exist in the hour that summer time skips, and exists twice when it ends.
-  const near = new Set([-DAY_MS, DAY_MS].map((shiftMs) => offsetAt(zone, localMs + shiftMs)));
-  const fitting = [...near].filter((offsetMs) => offsetAt(zone, localMs - offsetMs) === offsetMs);
-  const fault = fitting.length === 0 ? "does not exist" : "exists twice";
-  const offset = fitting.length === 1 ? fitting[0] : `this time ${fault} in the zone ${zone}`;
+  const local = Temporal.Instant.fromEpochMilliseconds(localMs).toZonedDateTimeISO("UTC").toPlainDateTime();
+  // They differ in the hour that summer time skips, and in the one that exists twice when it ends.
+  const earlier = local.toZonedDateTime(zone, { disambiguation: "earlier" });
+  const later = local.toZonedDateTime(zone, { disambiguation: "later" });
+  const fault = earlier.toPlainDateTime().equals(local) ? "exists twice" : "does not exist";
+  const offset = earlier.equals(later)
+    ? earlier.offsetNanoseconds / 1e6
+    : `this time ${fault} in the zone ${zone}`;
   if (zoneOffsets.size === MAX_OFFSETS) zoneOffsets.clear();
   zoneOffsets.set(key, offset);
   return offset;
-}
-
-/** The offset at an instant in ms; NaN if a written offset is impossible. @throws {RangeError} Unknown name. */
-function offsetAt(zone: string, timeMs: number): number {
-  const isOffset = /^[+-]/.test(zone);
-  if (!isOffset && !zoneFormats.has(zone)) {
-    zoneFormats.set(zone, new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "longOffset" }));
-  }
-  const text = isOffset ? zone : zoneFormats.get(zone)?.format(timeMs).replace(/^.*GMT/, "") || "+00";
-  const [, sign, hours, minutes = "0"] = /^([+-])(\d\d):?(\d\d)?$/.exec(text) ?? [];
-  const isReal = Number(hours) <= 14 && Number(minutes) < 60;
-  return isReal ? Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000 : NaN;
 }
