@@ -2,9 +2,6 @@
  * Pings of scamper as JSON, one object per line, as written by `sc_warts2json` and `scamper -O json`.
  *
  * A packet has a reply if the destination itself sent an echo reply; ICMP errors of other hosts do not count.
- * `responses` lists the replies. Newer versions also list the packets without a reply, which `ping_sent`
- * already implies.
- *
  * Fields: `scamper_ping_json.c` of scamper.
  *
  * @module
@@ -22,13 +19,9 @@ import {
 } from "./format.ts";
 import type { Reading } from "./reading.ts";
 
-const OTHER_TYPES: ReadonlySet<unknown> = new Set([
-  ...["cycle-start", "cycle-stop", "cycle-def"],
-  ...["trace", "tracelb", "dealias", "neighbourdisc", "tbit", "sting", "sniff", "host", "http", "udpprobe"],
-]);
+const OTHER_TYPES: readonly unknown[] = "cycle-start cycle-stop cycle-def trace tracelb dealias".split(" ");
 /** ICMP and ICMPv6 echo reply, and timestamp reply. */
-const REPLY_TYPES: ReadonlySet<unknown> = new Set([0, 129, 14]);
-
+const REPLY_TYPES: readonly unknown[] = [0, 129, 14];
 /** A short object may claim 65,535 packets, each of which is a row with `--rtt each`. */
 const MAX_SENT = 4096;
 
@@ -49,48 +42,56 @@ export const scamper: Format = {
     isResult: ({ type, version, list_name: list, ping_sent: numSent, start }) =>
       type === "ping"
         ? numSent !== undefined && typeof start === "object"
-        : OTHER_TYPES.has(type) && (typeof version === "string" || list !== undefined),
-    reading: () => READING,
+        : OTHER_TYPES.includes(type) && (typeof version === "string" || list !== undefined),
+    reading: (_, { rtt }) =>
+      readings.get([rtt], () => ({
+        format: "scamper",
+        time: "start (Unix seconds, UTC)",
+        source: "src",
+        destination: "dst",
+        rtt: `${rtt} of responses[].rtt (ms)`,
+        noReply: "no echo reply of dst in responses",
+        notUsed: ["statistics"],
+      })),
     findings: findingsOf,
   },
 };
 
 function* findingsOf(ping: JsonObject, options: ReadingOptions): Generator<Finding> {
-  const { type, method = "icmp-echo", ping_sent: numSent, src, dst } = ping;
+  const { type, method = "icmp-echo", ping_sent: numSent, wait = 1, responses } = ping;
   if (type !== "ping") return yield { skipped: `scamper ${type}` };
   // A reply to UDP or TCP shows when a port answered, not when the host did.
   if (!String(method).startsWith("icmp-")) return yield { skipped: `scamper ping by ${method}` };
   if (numSent === 0) return yield { skipped: "nothing sent" };
   if (!Number.isSafeInteger(numSent) || Number(numSent) < 0 || Number(numSent) > MAX_SENT) {
-    return yield {
-      reason: "invalidInteger",
-      found: `ping_sent ${numSent}, more than ${MAX_SENT} or not a number of packets`,
-    };
+    const expected = `a number of packets up to ${MAX_SENT}`;
+    return yield { reason: "invalidInteger", found: `ping_sent ${numSent}`, expected };
   }
   const startUs = timeOf(ping.start);
   if (typeof startUs !== "number") return yield startUs;
-  const rttsMs = new Array<number>(Number(numSent)).fill(FAILED_RTT_MS);
-  const waitUs = (Number(ping.wait ?? 1) + Number(ping.wait_us ?? 0) / 1e6) * 1e6;
-  const timesUs = rttsMs.map((_, i) => startUs + i * waitUs);
-  for (const each of Array.isArray(ping.responses) ? ping.responses : []) {
+  const waitUs = 1e6 * Number(wait) + Number(ping.wait_us ?? 0);
+  const packets = Array.from(
+    { length: Number(numSent) },
+    (_, i) => ({ timeUs: startUs + i * waitUs, rttMs: FAILED_RTT_MS }),
+  );
+  for (const each of Array.isArray(responses) ? responses : []) {
     const { seq, from, icmp_type: icmpType, rtt, tx } = objectOf(each);
+    const packet = packets[Number(seq)];
     // The first reply counts; others are duplicates.
-    if (from !== dst || !REPLY_TYPES.has(icmpType) || rttsMs[Number(seq)] !== FAILED_RTT_MS) continue;
+    const isFirst = packet?.rttMs === FAILED_RTT_MS;
+    if (!isFirst || from !== ping.dst || !REPLY_TYPES.includes(icmpType)) continue;
     const rttMs = readRtt(rtt, 1, options);
     if (typeof rttMs !== "number") return yield rttMs;
-    rttsMs[Number(seq)] = rttMs;
-    const sentUs = tx === undefined ? NaN : timeOf(tx);
-    if (typeof sentUs === "number" && !Number.isNaN(sentUs)) timesUs[Number(seq)] = sentUs;
+    packet.rttMs = rttMs;
+    const sentUs = timeOf(tx);
+    if (typeof sentUs === "number") packet.timeUs = sentUs;
   }
-  const ends = {
-    src: typeof src === "string" ? src : undefined,
-    dst: typeof dst === "string" ? dst : undefined,
-    sizeBytes: typeof ping.probe_size === "number" ? ping.probe_size : NaN,
-  };
-  if (options.rtt !== "each") return yield pingRow({ ...ends, timeUs: startUs, rttsMs }, options);
-  for (const [i, rttMs] of rttsMs.entries()) {
-    yield pingRow({ ...ends, timeUs: timesUs[i], rttsMs: [rttMs] }, options);
-  }
+  const [src, dst] = [ping.src, ping.dst].map((end) => typeof end === "string" ? end : undefined);
+  const sizeBytes = typeof ping.probe_size === "number" ? ping.probe_size : NaN;
+  const results = options.rtt === "each"
+    ? packets.map(({ timeUs, rttMs }) => ({ timeUs, rttsMs: [rttMs] }))
+    : [{ timeUs: startUs, rttsMs: packets.map(({ rttMs }) => rttMs) }];
+  for (const result of results) yield pingRow({ src, dst, sizeBytes, ...result }, options);
 }
 
 /** Reads `{sec, usec}`. */
