@@ -16,16 +16,13 @@ export interface Signal {
   readonly says?: string;
 }
 
+const WORDS = "down, unreachable, timeout";
 const KINDS: readonly (readonly [RegExp, Signal["kind"], string?])[] = [
   [/^(?:is_)?(?:success|succeeded|successful|alive|reachable|up|online|ok)$/, "flag", "0 or false"],
   [/^(?:status|result|error)_?code$/, "code", "a code of PowerShell"],
-  [/^(?:ping_)?(?:status|state)$/, "state", "0, down, unreachable, timeout"],
+  [/^(?:ping_)?(?:status|state)$/, "state", `0, ${WORDS}`],
   // 0 and false are no error and the type of an echo reply.
-  [
-    /^(?:result|outcome|type|error|err|(?:error_)?(?:message|msg)|reason)$/,
-    "word",
-    "down, unreachable, timeout",
-  ],
+  [/^(?:result|outcome|type|error|err|(?:error_)?(?:message|msg)|reason)$/, "word", WORDS],
   [/(?:percent|pct).*loss|loss.*(?:percent|pct|%)/, "percent", "100"],
   [/loss(?:$|_ratio|_rate)/, "loss", "100, or 1 of fractions"],
   [/^(?:(?:packets?|pings?|probes?)_)?(?:received|recv|rcvd?|rx)$/, "received", "0"],
@@ -64,23 +61,20 @@ export function lossIn(
   let received = NaN;
   for (const { kind, field } of signals) {
     const value = fields[field];
-    if (value === null || value === undefined || value === "") continue;
-    if (typeof value === "object") continue;
-    if (kind === "flag") {
-      isLost ||= value === false || value === 0 || LOST_FLAG.test(String(value).toLowerCase());
-    } else if (kind === "state" || kind === "code" || kind === "word") {
-      const text = String(value).toLowerCase();
+    if (value === undefined || value === "" || typeof value === "object") continue;
+    const text = String(value).toLowerCase();
+    if (kind === "flag") isLost ||= LOST_FLAG.test(text);
+    else if (kind === "state" || kind === "code" || kind === "word") {
       if (NO_STATE.test(text)) return { skipped: `status ${shortened(String(value))}` };
       // Numbers as of Uptime Kuma: 0 down, 1 up, 2 pending, 3 maintenance.
       if (!hasRtt && kind === "state" && (text === "2" || text === "3")) return { skipped: `status ${text}` };
       isLost ||= LOST_WORD.test(text) || NO_REPLY_SENTENCE.test(text) ||
         (kind !== "word" && LOST_CODE.test(text)) || (kind === "state" && text === "0");
     } else {
-      const number = typeof value === "number" ? value : decimal(String(value).replace(/\s*%$/, ""));
+      const number = decimal(text.replace(/\s*%$/, ""));
       if (Number.isNaN(number)) continue;
-      const isImpossible = number < 0 || (number > 100 && (kind === "loss" || kind === "percent"));
-      if (isImpossible) {
-        return { reason: "invalidInteger", found: `${names[field]} ${shortened(String(value))}` };
+      if (number < 0 || number > 100 && (kind === "loss" || kind === "percent")) {
+        return { reason: "invalidInteger", found: `${names[field]} ${shortened(text)}` };
       }
       if (kind === "sent") sent = number;
       else if (kind === "received") received = number;
