@@ -10,17 +10,9 @@
 import { type Fault, faultText, FormatError, shortened } from "../../base/errors.ts";
 import { type Address, readAddress } from "../addresses/address_book.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
-import {
-  MAX_TIME_CHARACTERS,
-  parseTimeUs,
-  timeAtStart,
-  type TimeFault,
-  type TimeUnit,
-  type WrittenTime,
-  writtenTimeUs,
-} from "./time_text.ts";
+import { parseTimeUs, type TimeFault, type TimeUnit } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
-import { constantWords, type Reading } from "./reading.ts";
+import type { Reading } from "./reading.ts";
 
 /** @internal The source address of an Atlas result. `auto` is `from` if that is public, else `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";
@@ -152,124 +144,6 @@ export interface Format {
   };
 }
 
-/** Whether one of the first lines of a text, without a leading time, meets a condition. */
-export function hasLine(head: string, isKnown: (text: string) => boolean): boolean {
-  return head.split("\n").slice(0, MAX_HEAD_LINES).some((line) => isKnown(splitTime(line.trim()).text));
-}
-
-/** How many of the first lines are searched for one that identifies the format. */
-const MAX_HEAD_LINES = 100;
-/** What separates a leading time from the rest of its line. */
-const AFTER_TIME = /^[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)/;
-
-/** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
-function splitTime(line: string, isSecond = false): { written?: WrittenTime; text: string } {
-  const at = line.startsWith("[") || line.startsWith("(") ? 1 : 0;
-  const written = timeAtStart(line.slice(at, at + MAX_TIME_CHARACTERS));
-  const rest = written ? line.slice(at + written.text.length) : "";
-  const [between] = AFTER_TIME.exec(rest) ?? [];
-  if (!written || between === undefined) return { text: line };
-  const text = rest.slice(between.length);
-  // If a logger adds its local time to that of `ping -D`, the Unix time is the clear one.
-  const second = written.parts && !isSecond ? splitTime(text, true) : undefined;
-  return second?.written && !second.written.parts ? second : { written, text };
-}
-
-/** Longer lines are rejected. */
-const MAX_LINE_CHARACTERS = 1 << 16;
-
-/** Where and when a packet was reported. */
-export interface Place {
-  /** From 1. */
-  readonly line: number;
-  /** Microseconds since 1970; NaN if the line has no time. */
-  readonly timeUs: number;
-}
-
-/** Reads the lines of a text and their leading times, and says how the text is read. */
-export abstract class LineReader implements TextReader {
-  abstract readonly format: string;
-  /** What counts as no reply, in words. */
-  abstract readonly noReply: string;
-  /** When the first packet was sent, Unix seconds, for lines without a time. */
-  protected startS: number | undefined;
-  /** The beginning of a line whose end has not arrived. */
-  #rest = "";
-  #line = 0;
-  /** The zone that the text stated last, which holds for its times without one. */
-  #zone: string | undefined;
-  readonly #said = new Set<string>();
-
-  constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {
-    this.startS = options.startS;
-  }
-
-  /**
-   * Reads a line.
-   *
-   * @param text Without its newline, its time and surrounding blanks.
-   * @param fault Why its time cannot be read, if `--start` does not replace it.
-   */
-  abstract read(text: string, place: Place, fault: Rejection | undefined): void;
-
-  end(): void {}
-
-  push(text: string | undefined): void {
-    for (const [i, piece] of (text ?? "").split("\n").entries()) {
-      if (i > 0) this.#endLine();
-      if (this.#rest.length <= MAX_LINE_CHARACTERS) this.#rest += piece;
-    }
-    if (text !== undefined) return;
-    if (this.#rest !== "") this.#endLine();
-    this.end();
-  }
-
-  #endLine(): void {
-    const line = ++this.#line;
-    const whole = this.#rest;
-    this.#rest = "";
-    if (whole.length > MAX_LINE_CHARACTERS) return this.reject(whole, line);
-    const { zone, startS } = this.options;
-    const { written, text } = splitTime(whole.trim());
-    if (!written) return this.read(text, { line, timeUs: NaN }, undefined);
-    this.#zone = written.parts?.zone ?? this.#zone;
-    const parsed = writtenTimeUs(written, "seconds", zone, this.#zone);
-    if ("timeUs" in parsed) return this.read(text, { line, timeUs: parsed.timeUs }, undefined);
-    const advice = startS === undefined ? "or give --start TIME and --interval SECONDS" : undefined;
-    const fault = { advice, ...wrongTime(`time ${written.text}`, parsed.fault) };
-    this.read(text, { line, timeUs: NaN }, text === "" || startS === undefined ? fault : undefined);
-  }
-
-  /** Takes a row. @param n Number of packets before it, which decides its time if its line has none. */
-  protected takeRow(place: Place, n: number, packets: Omit<FoundPing, "timeUs">): void {
-    const { startS, options: { intervalS, src, dst, zone, onReading } } = this;
-    const hasTime = !Number.isNaN(place.timeUs);
-    const said = `${hasTime} ${packets.src === undefined}`;
-    if (!this.#said.has(said)) {
-      const zoneWords = zone === undefined ? "UTC unless stated; --zone" : `${zone} (--zone)`;
-      const order = startS === undefined
-        ? "none"
-        : "the order of the lines, --interval apart, from --start or a time alone on a line";
-      onReading?.({
-        format: this.format,
-        time: hasTime ? `before each line (numbers: Unix seconds; other times: ${zoneWords})` : order,
-        source: packets.src ? "the one in the heading" : constantWords("src", src) ?? "none",
-        destination: `the one in the text${dst ? `, else ${constantWords("dst", dst)}` : ""}`,
-        rtt: "the time of each reply (ms unless it has a unit)",
-        noReply: this.noReply,
-        notUsed: [],
-      });
-      this.#said.add(said);
-    }
-    const timeUs = hasTime ? place.timeUs : intervalTimeUs({ startS, intervalS }, n);
-    this.take(pingRow({ ...packets, timeUs }, this.options), place.line);
-  }
-
-  reject(text: string, line: number): void {
-    this.take({ reason: "unknownLine", found: `unknown line: ${shortened(text)}` }, line);
-  }
-}
-
 /** Texts for no reply, in lower case, as in fping, rrdtool, pandas, R, SQL, spreadsheets and ping loggers. */
 const NO_REPLY = new Set([
   ...["", "-", "--", "---", "*", "x", "null", "(null)", "none", "nil", "unknown", "lost", "loss", "\\n"],
@@ -371,7 +245,7 @@ export function readTime(
 }
 
 /** @param shown The field's name and value. */
-function wrongTime(shown: string, { found, needsZone, ...fault }: TimeFault): Rejection {
+export function wrongTime(shown: string, { found, needsZone, ...fault }: TimeFault): Rejection {
   const what = found === undefined ? shown : `${shown}: ${found}`;
   const advice = needsZone ? { advice: "give it with --zone NAME, such as --zone Asia/Kolkata" } : {};
   return { reason: "invalidTime", found: what, ...fault, ...advice };

@@ -10,20 +10,10 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
 import { shortened } from "../../base/errors.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
-import {
-  type Format,
-  hasLine,
-  type JsonObject,
-  LineReader,
-  objectOf,
-  type Place,
-  readRtt,
-  readTime,
-  type Rejection,
-} from "./format.ts";
+import { type Format, type JsonObject, objectOf, readRtt, readTime, type Rejection } from "./format.ts";
+import { hasLine, PacketReader, type Place, Run } from "./packets.ts";
 
 /** An address or a name; `-n -A` shows both, as in `localhost (127.0.0.1)`. */
 const TARGET = String.raw`^(\S+(?: \(\S+\))?)`;
@@ -50,8 +40,6 @@ const LOCAL_ERROR =
   /^fping6?: |error while sending ping|sendto|can't create|network is unreachable|not permitted|permission denied|name or service not known|name resolution|no address associated|address not found$/i;
 /** In most modes another line reports the loss as well. */
 const ICMP_ERROR = /^ICMP (?!Redirect|Source Quench).* for ICMP Echo sent to (\S+(?: \(\S+\))?)$/;
-/** By default fping tries a target four times, and its errors are one loss. */
-const MAX_ERRORS = 4;
 /** Duplicates, statistics of all targets, and ICMP errors that are no losses. */
 const OTHER =
   /^ICMP (?:Redirect|Source Quench)| : duplicate for \[|^\^C|^[^=]*[$#>%] ?fping |^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
@@ -73,78 +61,39 @@ export const fping: Format = {
   },
 };
 
-class Target {
-  /** Number of packets of earlier runs; `nextRound` includes this run. */
-  firstRound = 0;
-  nextRound = 0;
-  /** What reported the packets that the next summary counts. */
-  reportedBy: "lines" | "interval" | undefined;
-  /** ICMP errors of packets that no line has reported yet, and the number of those reported as losses. */
-  errors: Place[] = [];
-  numErrors = 0;
-}
-
-class FpingReader extends LineReader {
+class FpingReader extends PacketReader {
   readonly format = "fping";
-  readonly noReply = "timed out, unreachable or -";
-  /** Whether lines report packets without a reply. Otherwise only ICMP errors do. */
-  #hasTimeouts = false;
-  /** Whether a time is in the line before the summaries of an interval. */
+  readonly noReply = "timed out, unreachable, - or a gap in the numbers";
+  /** Whether a time precedes the summaries of an interval. */
   #hasIntervals = false;
-  readonly #targets = new Map<string, Target>();
+  /** Targets whose last summary is of an interval: one without such a time is the total. */
+  readonly #intervals = new Set<string>();
+  /** The newest time of a packet: `-D` writes none before ICMP errors. */
+  #lastUs = NaN;
 
   read(text: string, place: Place, fault: Rejection | undefined): void {
-    const { line, timeUs } = place;
+    const { line } = place;
     if (fault) return this.take(fault, line);
     let found: RegExpExecArray | null;
-    if (TIME_OF_DAY.test(text) || text === "" && !Number.isNaN(timeUs)) this.#begin(timeUs);
-    else if (text === "" || OTHER.test(text)) return;
-    else if ((found = ICMP_ERROR.exec(text))) this.#error(place, found[1]);
+    if (text === "" || TIME_OF_DAY.test(text)) {
+      this.#hasIntervals = true;
+      this.#intervals.clear();
+    } else if (OTHER.test(text)) return;
+    // Without a number, it is of the next packet, which another line may report as well.
+    else if ((found = ICMP_ERROR.exec(text))) this.#packet(place, found[1], null);
     else if (text.startsWith("{")) this.#readJson(text, line);
     else if (LOCAL_ERROR.test(text)) this.take({ skipped: "local error" }, line);
     else if ((found = VALUES.exec(text))) this.#values(place, found[1], found[2].trim().split(" "));
-    else if ((found = PACKET.exec(text))) this.#packet(place, found[1], Number(found[2]), found[3] || null);
+    else if ((found = PACKET.exec(text))) this.#packet(place, found[1], found[3] ?? null, Number(found[2]));
     else if ((found = SUMMARY.exec(text))) {
       const [, name, numSent, numReceived, meanRtt] = found;
-      const isInterval = this.#hasIntervals && this.#of(name).reportedBy !== "interval";
-      this.#summary(place, name, isInterval, [numSent, numReceived], meanRtt);
+      this.#summary(place, name, [numSent, numReceived], meanRtt, false);
     } else if ((found = ALIVE.exec(text))) {
       const [, name, state, rtt] = found;
       const advice = "run fping with -e, which shows it";
-      // The only packet of a run, which stops at the first reply.
       if (state === "unreachable" || rtt) this.#values(place, name, [rtt ?? null]);
       else this.take({ reason: "nullValue", found: "alive without an RTT", advice }, line);
     } else this.reject(text, line);
-  }
-
-  override end(): void {
-    for (const [name, { errors }] of this.#hasTimeouts ? [] : this.#targets) {
-      while (errors.length > 0) this.#endError(name);
-    }
-  }
-
-  /** An ICMP error is a loss, unless another line reports the packet. */
-  #error(place: Place, name: string): void {
-    if (this.#hasTimeouts) return;
-    if (this.#of(name).errors.push(place) > MAX_ERRORS) this.#endError(name);
-  }
-
-  #endError(name: string): void {
-    const target = this.#of(name);
-    target.numErrors++;
-    const place = target.errors.shift();
-    if (place) this.#report(place, name, target.nextRound++, [null]);
-  }
-
-  /** A time alone on a line is the beginning of the next run, as `date` prints it, or the end of an interval. */
-  #begin(timeUs: number): void {
-    this.#hasIntervals = true;
-    const hasTime = !Number.isNaN(timeUs);
-    if (hasTime) this.startS = timeUs / 1e6;
-    for (const target of this.#targets.values()) {
-      if (hasTime) target.firstRound = target.nextRound = 0;
-      if (target.reportedBy === "interval") target.reportedBy = undefined;
-    }
   }
 
   #readJson(text: string, line: number): void {
@@ -156,77 +105,66 @@ class FpingReader extends LineReader {
     }
     const [[type, value] = ["{}", {}]] = Object.entries(object);
     const fields = objectOf(value);
-    const { host, seq, timestamp, time, values, xmt, rcv } = fields;
+    const { host, seq, timestamp, time, values, xmt, rcv, rtt = null, rttAvg } = fields;
     const timeUs = readTime(time ?? timestamp, "seconds", "timestamp", this.options);
     if (typeof timeUs !== "number") return this.take(timeUs, line);
     const [place, name] = [{ line, timeUs }, String(host ?? "")];
-    if (type === "resp" || type === "timeout") {
-      this.#packet(place, name, Number(seq), type === "resp" ? fields.rtt : null);
-    } else if (type === "vSum" && Array.isArray(values)) this.#values(place, name, values);
+    if (type === "resp" || type === "timeout") this.#packet(place, name, rtt, Number(seq));
+    else if (type === "vSum" && Array.isArray(values)) this.#values(place, name, values);
     else if (type === "summary" || type === "intSum") {
-      this.#summary(place, name, type === "intSum", [xmt, rcv], fields.rttAvg);
+      this.#summary(place, name, [xmt, rcv], rttAvg, type === "intSum");
     } else this.take({ skipped: `fping ${shortened(type)}` }, line);
   }
 
-  #of(name: string): Target {
-    return getOrMake(this.#targets, name, () => new Target());
+  #select(name: string): Run {
+    const [, destination = name] = / \((\S+)\)$/.exec(name) ?? [];
+    this.setRun(this.runs.get(destination) ?? new Run(undefined, destination, 0));
+    if (this.run.numEchoes === 0) this.beginAtTime();
+    return this.run;
   }
 
-  #packet(place: Place, name: string, sequence: number, rtt: unknown): void {
-    const target = this.#of(name);
-    target.reportedBy = "lines";
-    this.#hasTimeouts ||= rtt === null;
-    target.nextRound = Math.max(target.nextRound, target.firstRound + sequence + 1);
-    this.#report(place, name, target.firstRound + sequence, [rtt]);
+  #packet({ line, timeUs }: Place, name: string, rtt: unknown, sequence?: number): void {
+    this.#select(name);
+    if (!Number.isNaN(timeUs)) this.#lastUs = timeUs;
+    this.echo({ line, timeUs: this.#lastUs }, readRtt(rtt, 1, this.options), sequence);
   }
 
-  /** Handles the packets of a run: one result if the line has a time, otherwise packets an interval apart. */
+  /** Handles the packets of a run: one row if the line has a time, otherwise packets an interval apart. */
   #values(place: Place, name: string, values: readonly unknown[]): void {
-    const target = this.#of(name);
-    if (this.#endRun(target, false)) return;
-    let numReported = this.#endErrors(target);
-    const rtts = values.filter((rtt) => rtt !== null && rtt !== "-" || numReported-- <= 0);
-    if (Number.isNaN(place.timeUs)) {
-      for (const rtt of rtts) this.#report(place, name, target.nextRound++, [rtt]);
-    } else if (rtts.length > 0) this.#report(place, name, 0, rtts);
-    target.firstRound = target.nextRound;
-  }
-
-  #summary(place: Place, name: string, isInterval: boolean, counts: unknown[], meanRtt: unknown): void {
-    const [numSent, numReceived] = counts.map(Number);
-    const target = this.#of(name);
-    if (this.#endRun(target, isInterval)) return;
-    if (numSent === 0) return this.take({ skipped: "nothing sent" }, place.line);
-    const numReported = this.#endErrors(target);
-    const numLost = Math.max(0, numSent - numReceived - numReported);
-    if (numReceived === 0 && numReported > 0 && numLost === 0) return;
-    this.#report(place, name, target.nextRound++, [numReceived === 0 ? null : meanRtt], numLost);
-    target.firstRound = target.nextRound;
-  }
-
-  /** Ends the ICMP errors of a run that another line reports. @returns How many of them are rows already. */
-  #endErrors(target: Target): number {
-    const { numErrors } = target;
-    [target.errors, target.numErrors] = [[], 0];
-    return numErrors;
-  }
-
-  /** Ends the run that a summary counts. @returns Whether its packets have already been reported. */
-  #endRun(target: Target, isInterval: boolean): boolean {
-    const { reportedBy } = target;
-    target.firstRound = target.nextRound;
-    target.reportedBy = isInterval ? "interval" : undefined;
-    return reportedBy === "lines" || reportedBy === "interval" && !isInterval;
-  }
-
-  #report(place: Place, name: string, n: number, rtts: readonly unknown[], numLost?: number): void {
-    const rttsMs: number[] = [];
-    for (const rtt of rtts) {
-      const rttMs = rtt === null || rtt === "-" ? FAILED_RTT_MS : readRtt(rtt, 1, this.options);
-      if (typeof rttMs !== "number") return this.take(rttMs, place.line);
-      rttsMs.push(rttMs);
+    const run = this.#select(name);
+    const rtts = values.map((rtt) => readRtt(rtt, 1, this.options));
+    const numLost = rtts.filter((rtt) => rtt === FAILED_RTT_MS).length;
+    if (run.numReplies > 0) this.addMissing(place, rtts.length, rtts.length - numLost);
+    else {
+      // ICMP errors of the same run are losses already.
+      let numKnown = run.numEchoes;
+      const others = rtts.filter((rtt) => rtt !== FAILED_RTT_MS || numKnown-- <= 0);
+      if (Number.isNaN(place.timeUs)) others.forEach((rtt) => this.echo(place, rtt));
+      else if (others.length > 0) this.#row(place, others);
     }
-    const [, dst = name] = / \((\S+)\)$/.exec(name) ?? [];
-    this.takeRow(place, n, { dst, rttsMs, numLost });
+    this.endRun();
+  }
+
+  #summary(place: Place, name: string, counts: unknown[], meanRtt: unknown, isInterval: boolean): void {
+    const isTotal = !isInterval && this.#intervals.delete(name);
+    if (isTotal) return;
+    if (isInterval || this.#hasIntervals) this.#intervals.add(name);
+    const { numReplies, numEchoes } = this.#select(name);
+    const [numSent, numReceived] = counts.map(Number);
+    if (numSent === 0) this.take({ skipped: "nothing sent" }, place.line);
+    else if (numReplies > 0) this.addMissing(place, numSent, numReceived);
+    else {
+      const numLost = Math.max(0, numSent - numReceived - numEchoes);
+      const rtt = readRtt(numReceived === 0 ? null : meanRtt, 1, this.options);
+      if (numReceived > 0 || numLost !== 0) this.#row(place, [rtt], numLost);
+    }
+    this.endRun();
+  }
+
+  #row(place: Place, rtts: readonly (number | Rejection)[], numLost?: number): void {
+    const fault = rtts.find((rtt) => typeof rtt !== "number");
+    const rttsMs = rtts.filter((rtt) => typeof rtt === "number");
+    if (fault) this.take(fault, place.line);
+    else this.takeRow(place, this.run, this.run.numTaken++, rttsMs, numLost);
   }
 }

@@ -10,16 +10,8 @@
 import { shortened } from "../../base/errors.ts";
 import { formatAddress, parseAddress } from "../addresses/ip.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
-import {
-  type Format,
-  hasLine,
-  LineReader,
-  NoMeasurementsError,
-  type Place,
-  readRtt,
-  type Rejection,
-  type Skipped,
-} from "./format.ts";
+import { type Format, NoMeasurementsError, readRtt, type Rejection } from "./format.ts";
+import { hasLine, PacketReader, type Place, Run } from "./packets.ts";
 
 /** The time of day from macOS's `--apple-time` or a logger. Its date is unknown. */
 const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
@@ -73,17 +65,6 @@ const OTHER_SOURCE =
   /^> ([^,]+, .*)|^([\w.-]*[a-z][\w.-]*)(?: ping6?(?:\[\d+\])?)?(?:: | +\| )(?=\d+ \p{L}+ \p{L}+ )/iu;
 /** Longer lines are not of ping. */
 const MAX_PING_CHARACTERS = 1000;
-/** A packet that is this far behind means that the counter was reset. */
-const MAX_GAP = 1000;
-/** How many losses lines may imply that have a row each, at first and for every line: it bounds the work. */
-const MAX_IMPLIED = 1 << 16;
-const IMPLIED_PER_LINE = 16;
-/** A reply that is at most this many packets late replaces its `no answer yet`. */
-const MAX_LATE = 10;
-/** Sequence numbers have 16 bits. */
-const NUM_SEQUENCES = 1 << 16;
-/** Maximum number of runs in progress at a time, each to a different destination. */
-const MAX_RUNS = 100;
 /** A duplicate reply, or a reply from another address of the destination. */
 const OTHER_REPLY = /\(DUP!\)|\(DIFFERENT ADDRESS!\)/;
 
@@ -104,77 +85,33 @@ export const ping: Format = {
 
 const NO_RTT: Rejection = { reason: "nullValue", found: "a reply without an RTT" };
 
-/** A packet, or several that were lost. */
-interface Echo extends Place {
-  readonly run: Run;
-  /** Number of packets before it. */
-  readonly n: number;
-  /** The RTT in ms or {@link FAILED_RTT_MS}, or why there is none. */
-  outcome: number | Rejection | Skipped;
-  readonly numPackets: number;
-}
-
-/** A run of ping, or several successive runs to one destination. */
-class Run {
-  /** Packets that may still change, by sequence number (unwrapped beyond 16 bits). */
-  readonly bySequence = new Map<number, Echo>();
-  lastSequence: number | undefined;
-  lastTimeUs = NaN;
-  /** Between packets. */
-  stepUs = 1e6;
-  numEchoes = 0;
-  numReplies = 0;
-
-  constructor(
-    readonly source: string | undefined,
-    public destination: string | undefined,
-    /** Number of packets before the next one, counted from the beginning of the text. */
-    public numTaken: number,
-    /** Whether the destination's own address has replied. */
-    public hasOwnReply = false,
-  ) {}
-}
-
-class PingReader extends LineReader {
+class PingReader extends PacketReader {
   readonly format = "ping";
   readonly noReply = "an error, a timeout, a gap in the numbers or a loss in the statistics";
   /** The source that lines name before their replies. */
   #named: string | undefined;
-  #numImplied = 0;
-  #run = new Run(undefined, undefined, 0);
-  /** Runs by destination address; the last one was read most recently. */
-  readonly #runs = new Map<string, Run>();
   /** Whether runs take turns, so that a loss may be of any of them. */
   #isMixed = false;
-  /** Packets that may still change, oldest first. */
-  readonly #pending: Echo[] = [];
-  /** A time alone on a line (microseconds), until a line shows that a run begins. */
-  #beginUs: number | undefined;
   /** Statistics of a run without lines for its packets (`ping -q`), until the line with its mean RTT. */
   #quiet: { place: Place; numSent: number; numLost: number } | undefined;
 
   read(timeless: string, place: Place, fault: Rejection | undefined): void {
-    const { line, timeUs } = place;
+    const { line } = place;
     if (timeless.length > MAX_PING_CHARACTERS) return this.reject(timeless, line);
     const clockless = timeless.replace(TIME_OF_DAY, "");
     this.#checkSource(clockless, line);
     const text = clockless.replace(LOGGER, "").replace(TIME_OF_DAY, "");
     const rtts = [...text.matchAll(RTT)];
     // A reply is rejected below, so that its sequence number does not count as a loss.
-    if (fault && rtts.length !== 1) this.take(fault, line);
-    if (text === "") {
-      // The next run does not have the time of the one before.
-      const isUnknown = fault !== undefined && this.options.startS === undefined;
-      if (isUnknown || !Number.isNaN(timeUs)) this.#beginUs = timeUs;
-      return;
-    }
-    if (fault && rtts.length !== 1) return;
-    // Among lines with times, a time alone on a line is an empty line.
-    if (!Number.isNaN(timeUs)) this.#beginUs = undefined;
+    if (fault && rtts.length !== 1) return this.take(fault, line);
+    if (text === "") return;
     const mean = rtts.length > 1 ? rtts.at(-1)?.[2] : MEAN_RTT.exec(text)?.[1];
     if (mean !== undefined) this.#endQuiet(mean);
-    else if (LOCAL_ERROR.test(text)) this.#echo(text, place, { skipped: "local error" });
-    else if (HEADING.test(text)) this.#begin(text);
+    else if (LOCAL_ERROR.test(text)) {
+      // Linux counts from 1, others from 0.
+      if (text.includes("sendmsg")) this.run.lastSequence ??= 0;
+      this.echo(place, { skipped: "local error" });
+    } else if (HEADING.test(text)) this.#begin(text);
     else if (rtts.length === 1) {
       const [[, sign, digits, unit]] = rtts;
       const rtt = `${sign === "<" ? "<" : ""}${digits}${/^[uµμ]?s$/.test(unit) ? unit : ""}`;
@@ -185,12 +122,15 @@ class PingReader extends LineReader {
       // `(truncated)`, or too short for a time.
       this.#reply(text, place, NO_RTT);
     } else if ([LOSS, BSD_ERROR, ICMP_ERROR].some((each) => each.test(text))) {
-      this.#echo(text, place, FAILED_RTT_MS);
+      if (!this.#isMixed) return this.echo(place, FAILED_RTT_MS, sequenceIn(text));
+      const found = "a loss, which may be of any of several destinations";
+      const advice = "write the output of each ping to a file of its own";
+      this.take({ reason: "nullValue", found, expected: "lines of one ping", advice }, line);
     } else this.reject(text, line);
   }
 
-  override end(): void {
-    this.#flush();
+  protected override end(): void {
+    this.flush();
     this.#endQuiet();
   }
 
@@ -207,167 +147,67 @@ class PingReader extends LineReader {
     }, { path: this.path });
   }
 
-  /** A time alone on a line, as `date` prints it, is the beginning of the next run. */
-  #beginAtTime(): void {
-    if (this.#beginUs === undefined) return;
-    this.#endQuiet();
-    this.startS = this.#beginUs / 1e6;
-    this.#beginUs = undefined;
-    this.#runs.clear();
-    this.#endRun(0);
-  }
-
   /** Reads `PING name (destination) from source eth0:`, in any language. */
   #begin(text: string): void {
-    this.#beginAtTime();
     this.#endQuiet();
+    this.beginAtTime();
     const [first, second] = new Set(addressesIn(text));
     const [, name] = /^(?:PING6?|Pinging)\s+([^\s(]+)/.exec(text) ?? [];
     const [source, destination] = text.includes(" --> ") ? [first, second] : [second, first ?? name];
-    this.#setRun(new Run(source ?? this.#run.source, destination, this.#run.numTaken));
+    this.setRun(new Run(source ?? this.run.source, destination, this.run.numTaken));
   }
 
   /** Switches to the run that a line of statistics names, or begins one at a heading in another language. */
   #maybeBegin(text: string): void {
     const address = /^---|:$/.test(text) ? addressesIn(text)[0] : undefined;
-    const known = this.#runs.get(address ?? "");
-    if (known) this.#setRun(known);
+    const known = this.runs.get(address ?? "");
+    if (known) this.setRun(known);
     else if (address !== undefined && text.endsWith(":")) this.#begin(text);
-  }
-
-  /** Attributes the following lines to a run. */
-  #setRun(run: Run): void {
-    this.#run = run;
-    if (run.destination === undefined) return;
-    this.#runs.delete(run.destination);
-    this.#runs.set(run.destination, run);
-    const [[oldest]] = this.#runs;
-    if (this.#runs.size > MAX_RUNS) this.#runs.delete(oldest);
   }
 
   /** Adds a reply to the run whose destination it names. */
   #reply(text: string, place: Place, rtt: number | Rejection): void {
-    const { source, numTaken, hasOwnReply } = this.#run;
-    const address = OTHER_REPLY.test(text) ? undefined : addressesIn(text).at(-1);
-    this.#run.destination ??= address;
-    const known = address === this.#run.destination ? this.#run : this.#runs.get(address ?? "");
+    const { source, numTaken, hasOwnReply } = this.run;
+    const isCopy = OTHER_REPLY.test(text);
+    const address = isCopy ? undefined : addressesIn(text).at(-1);
+    this.run.destination ??= address;
+    const known = address === this.run.destination ? this.run : this.runs.get(address ?? "");
     // A destination that never replies from its own address replies from others.
     if (address !== undefined && (known || hasOwnReply)) {
-      this.#isMixed ||= known !== undefined && known !== this.#run;
-      this.#setRun(known ?? new Run(source, address, numTaken));
-      this.#run.hasOwnReply = true;
+      this.#isMixed ||= known !== undefined && known !== this.run;
+      this.setRun(known ?? new Run(source, address, numTaken));
+      this.run.hasOwnReply = true;
     }
-    this.#echo(text, place, rtt);
+    this.echo(place, rtt, sequenceIn(text), isCopy);
   }
 
-  #echo(text: string, place: Place, outcome: Echo["outcome"]): void {
-    this.#beginAtTime();
-    if (this.#isMixed && outcome === FAILED_RTT_MS) {
-      const found = "a loss, which may be of any of several destinations";
-      const advice = "write the output of each ping to a file of its own";
-      return this.take({ reason: "nullValue", found, expected: "lines of one ping", advice }, place.line);
-    }
-    const { lastSequence: last, bySequence } = this.#run;
-    // A line without a number reports the next packet. Linux (`sendmsg`) counts from 1, others from 0.
-    const next = (last ?? (text.includes("sendmsg") ? 0 : -1)) + 1;
-    const sent = Number(SEQUENCE.exec(text)?.[1] ?? next);
-    // Unwrapped beyond 16 bits.
-    const sequence = sent + NUM_SEQUENCES * Math.round(((last ?? sent) - sent) / NUM_SEQUENCES);
-    const known = bySequence.get(sequence);
-    const isBehind = last !== undefined &&
-      (last - sequence > MAX_GAP || sequence - last > MAX_GAP && sent <= MAX_GAP);
-    if (isBehind || known && isReply(known.outcome) && !OTHER_REPLY.test(text)) {
-      // ping was restarted.
-      this.#endRun();
-      this.#add(place, outcome, sent);
-    } else if (!known) {
-      const distance = sequence - (last ?? sequence - 1);
-      const stepUs = (place.timeUs - this.#run.lastTimeUs) / distance;
-      if (stepUs > 0) this.#run.stepUs = stepUs;
-      this.#addLosses(place, distance - 1);
-      this.#add(place, outcome, sequence);
-    } else if (isReply(outcome) && !isReply(known.outcome)) {
-      // A late reply replaces its loss; a duplicate (DUP!) counts once.
-      known.outcome = outcome;
-      known.run.numReplies++;
-    }
-    this.#run.lastTimeUs = place.timeUs;
-  }
-
-  /** Adds losses after the last packet: a row for each, or one for all if lines imply very many. */
-  #addLosses({ line, timeUs }: Place, numLost: number): void {
-    const { lastSequence: last = -1, lastTimeUs, stepUs } = this.#run;
-    const isMany = this.#numImplied + numLost > MAX_IMPLIED + IMPLIED_PER_LINE * line;
-    const numEach = isMany ? numLost : 1;
-    for (let i = numEach; i <= numLost; i += numEach) {
-      const lostUs = Math.round(lastTimeUs + (i - numEach + 1) * stepUs);
-      this.#numImplied++;
-      this.#add({ line, timeUs: Number.isNaN(lostUs) ? timeUs : lostUs }, FAILED_RTT_MS, last + i, numEach);
-    }
-  }
-
-  /** Adds losses that the statistics count and no line reported. */
   #endOfRun(text: string, place: Place): void {
-    if (this.#run.numEchoes === 0) this.#beginAtTime();
     this.#endQuiet();
+    const { numEchoes } = this.run;
+    if (numEchoes === 0) this.beginAtTime();
     const [, ...numbers] = STATISTICS.exec(text) ?? [];
     const [numSent, numReceived] = numbers.filter((digits) => digits !== undefined).map(Number);
-    const { numEchoes, numReplies } = this.#run;
     const numLost = Math.max(0, numSent - numReceived);
     if (numEchoes === 0 && numReceived > 0) this.#quiet = { place, numSent, numLost };
-    else this.#addLosses(place, Math.min(numSent - numEchoes, numLost - (numEchoes - numReplies)));
-    this.#endRun();
+    else this.addMissing(place, numSent, numReceived);
+    this.endRun();
   }
 
   /** Reports a run with known statistics only. @param mean Its mean RTT, if the text contains it. */
   #endQuiet(mean?: string): void {
     if (!this.#quiet) return;
     const { place, numSent, numLost } = this.#quiet;
-    const { source: src, destination: dst, numTaken } = this.#run;
     this.#quiet = undefined;
     const rttMs = mean === undefined ? NO_RTT : readRtt(mean, 1, this.options);
     if (typeof rttMs !== "number") this.take(rttMs, place.line);
-    else this.takeRow(place, numTaken, { src, dst, rttsMs: [rttMs], numLost });
-    this.#run.numTaken += numSent;
-  }
-
-  #endRun(numTaken = this.#run.numTaken): void {
-    this.#flush();
-    const { source, destination, hasOwnReply } = this.#run;
-    this.#setRun(new Run(source, destination, numTaken, hasOwnReply));
-  }
-
-  /** @param numPackets Of a loss. */
-  #add(place: Place, outcome: Echo["outcome"], sequence: number, numPackets = 1): void {
-    const run = this.#run;
-    const echo = { ...place, run, n: run.numTaken, outcome, numPackets };
-    this.#pending.push(echo);
-    run.numTaken += numPackets;
-    run.numEchoes += numPackets;
-    if (isReply(outcome)) run.numReplies++;
-    if (numPackets === 1) run.bySequence.set(sequence, echo);
-    run.bySequence.delete(sequence - 2 * MAX_GAP);
-    run.lastSequence = Math.max(sequence, run.lastSequence ?? sequence);
-    while (this.#pending.length > MAX_LATE || this.#pending[0] && isReply(this.#pending[0].outcome)) {
-      this.#report();
-    }
-  }
-
-  #flush(): void {
-    while (this.#pending.length > 0) this.#report();
-  }
-
-  #report(): void {
-    const echo = this.#pending.shift() as Echo;
-    const { line, run, n, outcome, numPackets } = echo;
-    if (typeof outcome !== "number") return this.take(outcome, line);
-    const numLost = isReply(outcome) ? 0 : numPackets;
-    this.takeRow(echo, n, { src: run.source, dst: run.destination, rttsMs: [outcome], numLost });
+    else this.takeRow(place, this.run, this.run.numTaken, [rttMs], numLost);
+    this.run.numTaken += numSent;
   }
 }
 
-function isReply(outcome: Echo["outcome"]): boolean {
-  return outcome !== FAILED_RTT_MS && !(typeof outcome === "object" && "skipped" in outcome);
+function sequenceIn(text: string): number | undefined {
+  const [, digits] = SEQUENCE.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits);
 }
 
 /** The addresses in a line, in the form of RFC 5952, without adjacent punctuation. */

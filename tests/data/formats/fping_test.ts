@@ -38,8 +38,8 @@ Deno.test("fping without times: packet n of a destination is n intervals after s
     ["198.51.100.1", START_S, 27],
     ["198.51.100.2", START_S, 1.25],
     ["198.51.100.2", START_S + 10, LOST],
-    ["198.51.100.1", START_S + 20, 26.9],
     ["198.51.100.1", START_S + 10, LOST],
+    ["198.51.100.1", START_S + 20, 26.9],
     // A second run.
     ["198.51.100.1", START_S + 30, 30],
   ]);
@@ -146,7 +146,7 @@ Deno.test("fping: an ICMP error is a loss unless another line reports its packet
   assertEquals([rowsOf(mixed).length, othersOf(mixed)], [24, []]);
   // By default fping tries four times.
   const tries = foundIn(errors.slice(0, 4).join("") + `${dead} is unreachable\n`);
-  assertEquals(rowsOf(tries), [[dead, null, LOST]]);
+  assertEquals(rowsOf(tries), [0, 1, 2, 3].map((s) => [dead, START_S + s + 0.9, LOST]));
   const timeout = (n: number) => `[${START_S + n + 1}.4] ${dead} : [${n}], timed out (NaN avg, 100% loss)\n`;
   const both = foundIn(seconds.map((s) => errors[s] + timeout(s)).join(""));
   assertEquals([rttsOf(both), othersOf(both)], [Array(12).fill(LOST), []]);
@@ -237,6 +237,7 @@ Deno.test("fping -J: times of -D and of intervals, and unknown lines", () => {
 {"summary": {"host": "192.0.2.10", "xmt": 2, "rcv"
 {"resp": {"timestamp": "Thu Jan  1 00:00:02 2026", "host": "192.0.2.10", "seq": 2, "size": 64, "rtt": 5.12}}`);
   assertEquals(rowsOf(times), [
+    ["192.0.2.20", null, LOST],
     ["192.0.2.10", START_S + 0.25, 5.12],
     ["192.0.2.10", START_S + 1, LOST],
   ]);
@@ -247,4 +248,12 @@ Deno.test("fping: a long first line with colons or dots is not read as a summary
   for (const text of [":", "a.", "192.0.2.1:80 ", "1.1 : "]) {
     assertThrows(() => foundIn(text.repeat(65_536 / text.length)), NoMeasurementsError, "it begins with");
   }
+});
+
+Deno.test("fping: a gap in the numbers is a loss, since old versions do not report timeouts", () => {
+  const reply = (n: number) => `[${START_S + n}] 198.51.100.7 : [${n}], 64 bytes, 5 ms (5 avg, 0% loss)\n`;
+  const total = "198.51.100.7 : xmt/rcv/%loss = 6/3/50%, min/avg/max = 5/5/5\n";
+  const found = foundIn(reply(0) + reply(1) + reply(4) + total);
+  assertEquals(rowsOf(found).map(([, timeS]) => Number(timeS) - START_S), [0, 1, 2, 3, 4, 5]);
+  assertEquals(rttsOf(found), [5, 5, LOST, LOST, 5, LOST]);
 });

@@ -2,12 +2,12 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { shortened } from "../../../lib/base/errors.ts";
 import {
   isHost,
-  LineReader,
   NoMeasurementsError,
   pingRow,
   readRtt,
   USUAL_READING,
 } from "../../../lib/data/formats/format.ts";
+import { PacketReader } from "../../../lib/data/formats/packets.ts";
 import type { Reading } from "../../../lib/data/formats/reading.ts";
 import {
   foundIn,
@@ -613,7 +613,7 @@ Deno.test("a constant source or destination is the one of the row's IP version",
 });
 
 Deno.test("lines that arrive in pieces are joined once, and hosts are unwrapped a few times", () => {
-  class Lines extends LineReader {
+  class Lines extends PacketReader {
     readonly format = "lines";
     readonly noReply = "";
     readonly texts: string[] = [];
@@ -627,7 +627,7 @@ Deno.test("lines that arrive in pieces are joined once, and hosts are unwrapped 
   for (const piece of ["a\n\n", ...Array(200_000).fill(":"), "\nb", "c\n", "d", undefined]) {
     reader.push(piece);
   }
-  assertEquals([reader.texts, rejected], [["a", "", "bc", "d"], [3]]);
+  assertEquals([reader.texts, rejected], [["a", "bc", "d"], [3]]);
   const hosts = ["x:" + "%a".repeat(32_000), ":".repeat(200_000), "/".repeat(200_000), "a(".repeat(100_000)];
   assertEquals(hosts.map((host) => isHost(host, USUAL_READING)), hosts.map(() => false));
   const wrapped = [

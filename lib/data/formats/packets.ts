@@ -1,0 +1,308 @@
+/**
+ * Texts with a line for each packet, as ping and fping write them: leading times of lines, and runs of numbered
+ * packets, in which a missing number is a loss.
+ *
+ * @module
+ */
+import { shortened } from "../../base/errors.ts";
+import { FAILED_RTT_MS } from "./batch.ts";
+import {
+  intervalTimeUs,
+  pingRow,
+  type ReadingOptions,
+  type Rejection,
+  type Skipped,
+  type TakeFinding,
+  type TextReader,
+  wrongTime,
+} from "./format.ts";
+import { constantWords } from "./reading.ts";
+import { MAX_TIME_CHARACTERS, timeAtStart, type WrittenTime, writtenTimeUs } from "./time_text.ts";
+
+/** How many of the first lines are searched for one that identifies the format. */
+const MAX_HEAD_LINES = 100;
+/** Longer lines are rejected. */
+const MAX_LINE_CHARACTERS = 1 << 16;
+/** What separates a leading time from the rest of its line. */
+const AFTER_TIME = /^[\])]?(?: ?[-:,;|]?\s+|[,;|]|$)/;
+/** A packet that is this far behind means that the counter was reset. */
+const MAX_GAP = 1000;
+/** How many losses lines may imply that have a row each, at first and for every line: it bounds the work. */
+const MAX_IMPLIED = 1 << 16;
+const IMPLIED_PER_LINE = 16;
+/** A reply that is at most this many packets late replaces its `no answer yet`. */
+const MAX_LATE = 10;
+/** Sequence numbers of ICMP have 16 bits. */
+const NUM_SEQUENCES = 1 << 16;
+/** Maximum number of runs in progress at a time, each to a different destination. */
+const MAX_RUNS = 1 << 16;
+
+/** Whether one of the first lines of a text, without a leading time, meets a condition. */
+export function hasLine(head: string, isKnown: (text: string) => boolean): boolean {
+  return head.split("\n").slice(0, MAX_HEAD_LINES).some((line) => isKnown(splitTime(line.trim()).text));
+}
+
+/** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
+function splitTime(line: string, isSecond = false): { written?: WrittenTime; text: string } {
+  const at = line.startsWith("[") || line.startsWith("(") ? 1 : 0;
+  const written = timeAtStart(line.slice(at, at + MAX_TIME_CHARACTERS));
+  const rest = written ? line.slice(at + written.text.length) : "";
+  const [between] = AFTER_TIME.exec(rest) ?? [];
+  if (!written || between === undefined) return { text: line };
+  const text = rest.slice(between.length);
+  // If a logger adds its local time to that of `ping -D`, the Unix time is the clear one.
+  const second = written.parts && !isSecond ? splitTime(text, true) : undefined;
+  return second?.written && !second.written.parts ? second : { written, text };
+}
+
+/** Where and when a packet was reported. */
+export interface Place {
+  /** From 1. */
+  readonly line: number;
+  /** Microseconds since 1970; NaN if the line has no time. */
+  timeUs: number;
+}
+
+/** The RTT in ms or {@link FAILED_RTT_MS}, or why there is none. */
+type Outcome = number | Rejection | Skipped;
+
+/** A packet, or several that were lost. */
+interface Echo extends Place {
+  readonly run: Run;
+  /** Number of packets before it. */
+  readonly n: number;
+  outcome: Outcome;
+  readonly numPackets: number;
+}
+
+/** A run of ping, or several successive runs to one destination. */
+export class Run {
+  /** Packets that may still change, by sequence number (unwrapped beyond 16 bits). */
+  readonly bySequence = new Map<number, Echo>();
+  lastSequence: number | undefined;
+  lastTimeUs = NaN;
+  /** Between packets. */
+  stepUs = 1e6;
+  numEchoes = 0;
+  numReplies = 0;
+
+  constructor(
+    readonly source: string | undefined,
+    public destination: string | undefined,
+    /** Number of packets before the next one, counted from the beginning of the text. */
+    public numTaken: number,
+    /** Whether the destination's own address has replied. */
+    public hasOwnReply = false,
+  ) {}
+}
+
+export abstract class PacketReader implements TextReader {
+  abstract readonly format: string;
+  /** What counts as no reply, in words. */
+  abstract readonly noReply: string;
+  protected run = new Run(undefined, undefined, 0);
+  /** Runs by destination; the last one was read most recently. */
+  protected readonly runs = new Map<string, Run>();
+  /** Packets that may still change, oldest first. */
+  readonly #pending: Echo[] = [];
+  #numImplied = 0;
+  /** When the first packet was sent, Unix seconds, for lines without a time. */
+  #startS: number | undefined;
+  /** A time alone on a line (microseconds), until a line shows that a run begins. */
+  #beginUs: number | undefined;
+  /** The zone that the text stated last, which holds for its times without one. */
+  #zone: string | undefined;
+  readonly #said = new Set<string>();
+  /** The beginning of a line whose end has not arrived. */
+  #rest = "";
+  #line = 0;
+
+  constructor(readonly options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {
+    this.#startS = options.startS;
+  }
+
+  /**
+   * Reads a line.
+   *
+   * @param text Without its time and surrounding blanks; not empty unless the line is a time.
+   * @param fault Why its time cannot be read, if `--start` does not replace it.
+   */
+  abstract read(text: string, place: Place, fault: Rejection | undefined): void;
+
+  push(text: string | undefined): void {
+    for (const [i, piece] of (text ?? "").split("\n").entries()) {
+      if (i > 0) this.#endLine();
+      if (this.#rest.length <= MAX_LINE_CHARACTERS) this.#rest += piece;
+    }
+    if (text !== undefined) return;
+    if (this.#rest !== "") this.#endLine();
+    this.end();
+  }
+
+  #endLine(): void {
+    const line = ++this.#line;
+    const whole = this.#rest;
+    this.#rest = "";
+    if (whole.length > MAX_LINE_CHARACTERS) return this.reject(whole, line);
+    const { zone, startS } = this.options;
+    const { written, text } = splitTime(whole.trim());
+    if (!written) return text === "" ? undefined : this.read(text, { line, timeUs: NaN }, undefined);
+    this.#zone = written.parts?.zone ?? this.#zone;
+    const parsed = writtenTimeUs(written, "seconds", zone, this.#zone);
+    const timeUs = "timeUs" in parsed ? parsed.timeUs : NaN;
+    const isUsed = !Number.isNaN(timeUs) || startS === undefined;
+    // The next run does not have the time of the one before. Among lines with times, it is an empty line.
+    if (isUsed) this.#beginUs = text === "" ? timeUs : undefined;
+    if ("timeUs" in parsed) return this.read(text, { line, timeUs }, undefined);
+    const advice = startS === undefined ? "or give --start TIME and --interval SECONDS" : undefined;
+    const fault = { advice, ...wrongTime(`time ${written.text}`, parsed.fault) };
+    if (text === "") this.take(fault, line);
+    else this.read(text, { line, timeUs }, startS === undefined ? fault : undefined);
+  }
+
+  /** Ends the text. */
+  protected end(): void {
+    this.flush();
+  }
+
+  protected flush(): void {
+    while (this.#pending.length > 0) this.#report();
+  }
+
+  /** A time alone on a line, as `date` prints it, is the beginning of the next run. */
+  protected beginAtTime(): void {
+    if (this.#beginUs === undefined) return;
+    this.#startS = this.#beginUs / 1e6;
+    this.#beginUs = undefined;
+    this.runs.clear();
+    this.endRun(0);
+  }
+
+  /** Attributes the following lines to a run. */
+  protected setRun(run: Run): void {
+    this.run = run;
+    if (run.destination === undefined) return;
+    this.runs.delete(run.destination);
+    this.runs.set(run.destination, run);
+    const [[oldest]] = this.runs;
+    if (this.runs.size > MAX_RUNS) this.runs.delete(oldest);
+  }
+
+  protected endRun(numTaken = this.run.numTaken): void {
+    this.flush();
+    const { source, destination, hasOwnReply } = this.run;
+    this.setRun(new Run(source, destination, numTaken, hasOwnReply));
+  }
+
+  /**
+   * Adds a packet to the run, and the losses before it that its number shows.
+   *
+   * @param given Its number; the next one by default.
+   * @param isCopy Whether it may be a second reply to a packet.
+   */
+  protected echo(place: Place, outcome: Outcome, given?: number, isCopy = false): void {
+    this.beginAtTime();
+    const { lastSequence: last, bySequence } = this.run;
+    const sent = given ?? (last ?? -1) + 1;
+    const sequence = sent + NUM_SEQUENCES * Math.round(((last ?? sent) - sent) / NUM_SEQUENCES);
+    const known = bySequence.get(sequence);
+    const isBehind = last !== undefined &&
+      (last - sequence > MAX_GAP || sequence - last > MAX_GAP && sent <= MAX_GAP);
+    if (isBehind || known && isReply(known.outcome) && !isCopy) {
+      // The program was restarted.
+      this.endRun();
+      this.#add(place, outcome, sent);
+    } else if (!known) {
+      const distance = sequence - (last ?? sequence - 1);
+      const stepUs = (place.timeUs - this.run.lastTimeUs) / distance;
+      if (stepUs > 0) this.run.stepUs = stepUs;
+      this.addLosses(place, distance - 1);
+      this.#add(place, outcome, sequence);
+    } else if (isReply(outcome) && !isReply(known.outcome)) {
+      // A late reply replaces its loss; a copy counts once.
+      known.outcome = outcome;
+      known.run.numReplies++;
+    } else if (Number.isNaN(known.timeUs)) known.timeUs = place.timeUs;
+    this.run.lastTimeUs = place.timeUs;
+  }
+
+  /** Adds losses after the last packet: a row for each, or one for all if lines imply very many. */
+  protected addLosses({ line, timeUs }: Place, numLost: number): void {
+    const { lastSequence: last = -1, lastTimeUs, stepUs } = this.run;
+    const isMany = this.#numImplied + numLost > MAX_IMPLIED + IMPLIED_PER_LINE * line;
+    const numEach = isMany ? numLost : 1;
+    for (let i = numEach; i <= numLost; i += numEach) {
+      const lostUs = Math.round(lastTimeUs + (i - numEach + 1) * stepUs);
+      this.#numImplied++;
+      this.#add({ line, timeUs: Number.isNaN(lostUs) ? timeUs : lostUs }, FAILED_RTT_MS, last + i, numEach);
+    }
+  }
+
+  /** Adds the losses that statistics count and no line reported. */
+  protected addMissing(place: Place, numSent: number, numReceived: number): void {
+    const { numEchoes, numReplies } = this.run;
+    const numLost = numSent - numReceived - (numEchoes - numReplies);
+    this.addLosses(place, Math.min(numSent - numEchoes, numLost));
+  }
+
+  /** @param numPackets Of a loss. */
+  #add(place: Place, outcome: Outcome, sequence: number, numPackets = 1): void {
+    const { run } = this;
+    const echo = { ...place, run, n: run.numTaken, outcome, numPackets };
+    this.#pending.push(echo);
+    run.numTaken += numPackets;
+    run.numEchoes += numPackets;
+    if (isReply(outcome)) run.numReplies++;
+    if (numPackets === 1) run.bySequence.set(sequence, echo);
+    run.bySequence.delete(sequence - 2 * MAX_GAP);
+    run.lastSequence = Math.max(sequence, run.lastSequence ?? sequence);
+    while (this.#pending.length > MAX_LATE || this.#pending[0] && isReply(this.#pending[0].outcome)) {
+      this.#report();
+    }
+  }
+
+  #report(): void {
+    const echo = this.#pending.shift() as Echo;
+    const { line, run, n, outcome, numPackets } = echo;
+    if (typeof outcome !== "number") return this.take(outcome, line);
+    this.takeRow(echo, run, n, [outcome], isReply(outcome) ? 0 : numPackets);
+  }
+
+  /** Takes a row of packets. @param n Number of packets before it, for its time if its line has none. */
+  protected takeRow(place: Place, run: Run, n: number, rttsMs: number[], numLost?: number): void {
+    const { source: src, destination: dst } = run;
+    this.#say(place, src !== undefined);
+    const order = { startS: this.#startS, intervalS: this.options.intervalS };
+    const timeUs = Number.isNaN(place.timeUs) ? intervalTimeUs(order, n) : place.timeUs;
+    this.take(pingRow({ src, dst, timeUs, rttsMs, numLost }, this.options), place.line);
+  }
+
+  /** Says the reading before the first row like this one. */
+  #say({ timeUs }: Place, hasSource: boolean): void {
+    const hasTime = !Number.isNaN(timeUs);
+    if (this.#said.has(`${hasTime} ${hasSource}`)) return;
+    this.#said.add(`${hasTime} ${hasSource}`);
+    const { src, dst, zone, onReading } = this.options;
+    const zoneWords = zone === undefined ? "UTC unless stated; --zone" : `${zone} (--zone)`;
+    const order = this.#startS === undefined
+      ? "none"
+      : "the order of the lines, --interval apart, from --start or a time alone on a line";
+    onReading?.({
+      format: this.format,
+      time: hasTime ? `before each line (numbers: Unix seconds; other times: ${zoneWords})` : order,
+      source: hasSource ? "the one in the heading" : constantWords("src", src) ?? "none",
+      destination: `the one in the text${dst ? `, else ${constantWords("dst", dst)}` : ""}`,
+      rtt: "the time of each reply (ms unless it has a unit)",
+      noReply: this.noReply,
+      notUsed: [],
+    });
+  }
+
+  protected reject(text: string, line: number): void {
+    this.take({ reason: "unknownLine", found: `unknown line: ${shortened(text)}` }, line);
+  }
+}
+
+function isReply(outcome: Outcome): boolean {
+  return outcome !== FAILED_RTT_MS && !(typeof outcome === "object" && "skipped" in outcome);
+}
