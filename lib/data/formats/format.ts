@@ -161,9 +161,7 @@ export const RTT_UNITS: Readonly<Record<string, number>> = {
   ...{ nanoseconds: 1e-6, microseconds: 1e-3, milliseconds: 1, seconds: 1000 },
 };
 /** Also `PT0.0123S` of ISO 8601. */
-const RTT_WITH_UNIT = new RegExp(`^(?:pt)?(.*\\d)\\s*(${Object.keys(RTT_UNITS).join("|")})$`);
-/** `-1 ms`, `NaN ms`, `- ms` */
-const NO_RTT_WITH_UNIT = /^(-1|nan|-)\s*[mµμun]?s$/;
+const RTT_WITH_UNIT = new RegExp(`^(?:pt)?(.*[\\dn-])\\s*(${Object.keys(RTT_UNITS).join("|")})$`);
 
 /** @param text In lower case, without blanks around it. */
 function isNoReply(text: string, { noReply = [] }: ReadingOptions): boolean {
@@ -187,23 +185,17 @@ export function readRtt(
   name = "rtt",
 ): number | Rejection {
   if (value === null || value === undefined) return FAILED_RTT_MS;
-  const isScalar = typeof value === "string" || typeof value === "number";
-  const plainMs = (typeof value === "number" ? value : typeof value === "string" ? decimal(value) : NaN) *
-    unitMs;
-  if (isRtt(plainMs) && !options.noReply) return plainMs;
-  const text = isScalar ? String(value).trim().toLowerCase() : "?";
-  if (isNoReply(text.replace(NO_RTT_WITH_UNIT, "$1"), options)) return FAILED_RTT_MS;
-  const rttMs = numberMs(text, unitMs);
-  const shown = isScalar ? String(value) : JSON.stringify(value);
-  return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(shown)}`);
-}
-
-function numberMs(text: string, unitMs: number): number {
-  if (text.length > MAX_NUMBER_CHARACTERS) return NaN;
-  const [, digits = text, unit] = RTT_WITH_UNIT.exec(text) ?? [];
+  const plain = typeof value === "number" ? value : typeof value === "string" ? decimal(value) : NaN;
+  if (isRtt(plain * unitMs) && !options.noReply) return plain * unitMs;
+  const shown = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const text = typeof value === "object" ? "?" : shown.trim().toLowerCase();
+  const parts = text.length > MAX_NUMBER_CHARACTERS ? undefined : RTT_WITH_UNIT.exec(text);
+  const [, digits, unit] = parts ?? [text, text];
+  if (isNoReply(text, options) || isNoReply(digits, options)) return FAILED_RTT_MS;
   // `<1 ms` of Windows counts as 0.5 ms.
   const number = digits.startsWith("<") ? decimal(digits.slice(1).trim()) / 2 : decimal(digits);
-  return number * (unit === undefined ? unitMs : RTT_UNITS[unit]);
+  const rttMs = number * (unit === undefined ? unitMs : RTT_UNITS[unit]);
+  return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(shown)}`);
 }
 
 /** Explains why a number is not an RTT. @param found The field's name and value. */
@@ -223,6 +215,9 @@ export function decimal(text: string): number {
   return Number.isFinite(number) ? number : NaN;
 }
 
+/** Most times in files. */
+const PLAIN_SECONDS = /^\d{9,10}(?:\.\d+)?$/;
+
 /** @returns Microseconds since 1970; NaN for null, undefined and an empty text. */
 export function readTime(
   value: unknown,
@@ -231,15 +226,10 @@ export function readTime(
   options?: ReadingOptions,
 ): number | Rejection {
   if (value === null || value === undefined || value === "") return NaN;
-  // parseTimeUs() reads numbers with an exponent.
-  const isDigits = typeof value === "string" && value >= "1" && value < ":" && value[1] >= "0" &&
-    value[1] < ":";
-  if (unit === "seconds" && (typeof value === "number" || isDigits)) {
-    const timeUs = Math.round(Number(value) * 1e6);
-    if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
-  }
-  const isScalar = typeof value === "string" || typeof value === "number";
-  const text = isScalar ? String(value).trim() : JSON.stringify(value);
+  const number = typeof value === "number" ? value : PLAIN_SECONDS.test(String(value)) ? Number(value) : NaN;
+  const timeUs = Math.round(number * 1e6);
+  if (unit === "seconds" && timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value).trim();
   const parsed = parseTimeUs(text, unit, options?.zone);
   return "timeUs" in parsed ? parsed.timeUs : wrongTime(`${name} ${shortened(text)}`, parsed.fault);
 }
@@ -342,6 +332,8 @@ const MAX_HOST_CHARACTERS = 512;
 const MAX_WRAPPINGS = 4;
 /** `web.example (192.0.2.1)`, `192.0.2.1 [web.example]` */
 const HOST_AND_HOST = /^([^\s()[\]]+)\s*[([]([^\s()[\]]*[.:][^\s()[\]]*)[)\]]$/;
+/** `https://192.0.2.1:443/x`, `[2001:db8::1]:443` */
+const URL_OR_PORT = /^(?:[a-z]+:\/\/)?(?:\[([^\]]*)\]|([^/?#:]+))(?::\d+)?(?:[/?#].*)?$/i;
 
 /** Whether a text is an address or a name with a known address. */
 export function isHost(text: string, { addresses }: ReadingOptions): boolean {
@@ -357,18 +349,14 @@ export function addressIn(text: string, addresses: ReadingOptions["addresses"]):
 function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
   let host = text;
   for (let i = 0; i < MAX_WRAPPINGS; i++) {
-    const address = readAddress(host);
+    const address = readAddress(addresses?.get(host.toLowerCase()) ?? host);
     if (address.bytes) {
       const isMapped = address.bytes.length === 16 && MAPPED.test(address.canonical);
       return isMapped ? readAddress(address.canonical.slice(7)) : address;
     }
-    const found = addresses?.get(host.toLowerCase());
-    if (found !== undefined) return readAddress(found);
-    const inner = hostOf(host);
-    if (inner === host) break;
-    host = inner;
+    host = hostOf(host);
   }
-  return readAddress(host);
+  return readAddress(text);
 }
 
 function wrongEnd(end: "src" | "dst", { text }: Address): Rejection {
@@ -383,18 +371,12 @@ function wrongEnd(end: "src" | "dst", { text }: Address): Rejection {
  */
 export function hostOf(text: string): string {
   if (text.length > MAX_HOST_CHARACTERS) return text;
-  const [beforeSlash, length = ""] = text.split("/", 3);
   // A prefix has more than one address, unless it is as long as the address.
-  const isPrefix = /^\d{1,3}$/.test(length) && beforeSlash !== "" &&
-    text.endsWith(`${beforeSlash}/${length}`);
-  if (isPrefix && length !== (beforeSlash.includes(":") ? "128" : "32")) return text;
+  const [, address, length] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
+  if (address) return length === (address.includes(":") ? "128" : "32") ? address : text;
   const [first, second] = (HOST_AND_HOST.exec(text) ?? []).slice(1).map(readAddress);
   // If both are addresses, the text is ambiguous.
   if (first && !first.bytes !== !second.bytes) return first.bytes ? first.text : second.text;
-  const host = text.replace(/^[a-z]+:\/\//i, "").replace(/[/?#].*$/, "").replace(
-    /^([^%:]*:[^%]*)%\w[\w.-]*/,
-    "$1",
-  );
-  const [, bracketed] = /^\[([^\]]*)\](?::\d+)?$/.exec(host) ?? [];
-  return bracketed ?? (/^[^:]*:\d+$/.test(host) ? host.replace(/:\d+$/, "") : host);
+  const [, bracketed, host = bracketed] = URL_OR_PORT.exec(text) ?? [];
+  return host ?? text.replace(/^([^%:]*:[^%]*)%\w[\w.-]*$/, "$1");
 }

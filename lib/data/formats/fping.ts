@@ -63,7 +63,6 @@ export const fping: Format = {
 
 class FpingReader extends PacketReader {
   readonly format = "fping";
-  readonly noReply = "timed out, unreachable, - or a gap in the numbers";
   /** Whether a time precedes the summaries of an interval. */
   #hasIntervals = false;
   /** Targets whose last summary is of an interval: one without such a time is the total. */
@@ -119,7 +118,6 @@ class FpingReader extends PacketReader {
   #select(name: string): Run {
     const [, destination = name] = / \((\S+)\)$/.exec(name) ?? [];
     this.setRun(this.runs.get(destination) ?? new Run(undefined, destination, 0));
-    if (this.run.numEchoes === 0) this.beginAtTime();
     return this.run;
   }
 

@@ -98,18 +98,16 @@ export class Run {
 
 export abstract class PacketReader implements TextReader {
   abstract readonly format: string;
-  /** What counts as no reply, in words. */
-  abstract readonly noReply: string;
   protected run = new Run(undefined, undefined, 0);
-  /** Runs by destination; the last one was read most recently. */
+  /** Runs by destination. */
   protected readonly runs = new Map<string, Run>();
   /** Packets that may still change, oldest first. */
   readonly #pending: Echo[] = [];
   #numImplied = 0;
   /** When the first packet was sent, Unix seconds, for lines without a time. */
   #startS: number | undefined;
-  /** A time alone on a line (microseconds), until a line shows that a run begins. */
-  #beginUs: number | undefined;
+  /** Whether the line before had a time. */
+  #isTimed = false;
   /** The zone that the text stated last, which holds for its times without one. */
   #zone: string | undefined;
   readonly #said = new Set<string>();
@@ -136,6 +134,7 @@ export abstract class PacketReader implements TextReader {
     }
     if (text !== undefined) return;
     if (this.#rest !== "") this.#endLine();
+    this.#flush();
     this.end();
   }
 
@@ -146,13 +145,21 @@ export abstract class PacketReader implements TextReader {
     if (whole.length > MAX_LINE_CHARACTERS) return this.reject(whole, line);
     const { zone, startS } = this.options;
     const { written, text } = splitTime(whole.trim());
-    if (!written) return text === "" ? undefined : this.read(text, { line, timeUs: NaN }, undefined);
+    if (!written) {
+      if (text === "") return;
+      this.#isTimed = false;
+      return this.read(text, { line, timeUs: NaN }, undefined);
+    }
     this.#zone = written.parts?.zone ?? this.#zone;
     const parsed = writtenTimeUs(written, "seconds", zone, this.#zone);
     const timeUs = "timeUs" in parsed ? parsed.timeUs : NaN;
-    const isUsed = !Number.isNaN(timeUs) || startS === undefined;
-    // The next run does not have the time of the one before. Among lines with times, it is an empty line.
-    if (isUsed) this.#beginUs = text === "" ? timeUs : undefined;
+    if (text !== "") this.#isTimed = true;
+    else if (!this.#isTimed && ("timeUs" in parsed || startS === undefined)) {
+      // A time alone on a line, as `date` prints it, is the beginning of the next run, even if it is unknown.
+      this.#startS = timeUs / 1e6;
+      this.runs.clear();
+      this.endRun(0);
+    }
     if ("timeUs" in parsed) return this.read(text, { line, timeUs }, undefined);
     const advice = startS === undefined ? "or give --start TIME and --interval SECONDS" : undefined;
     const fault = { advice, ...wrongTime(`time ${written.text}`, parsed.fault) };
@@ -161,35 +168,21 @@ export abstract class PacketReader implements TextReader {
   }
 
   /** Ends the text. */
-  protected end(): void {
-    this.flush();
-  }
+  protected end(): void {}
 
-  protected flush(): void {
+  #flush(): void {
     while (this.#pending.length > 0) this.#report();
-  }
-
-  /** A time alone on a line, as `date` prints it, is the beginning of the next run. */
-  protected beginAtTime(): void {
-    if (this.#beginUs === undefined) return;
-    this.#startS = this.#beginUs / 1e6;
-    this.#beginUs = undefined;
-    this.runs.clear();
-    this.endRun(0);
   }
 
   /** Attributes the following lines to a run. */
   protected setRun(run: Run): void {
     this.run = run;
-    if (run.destination === undefined) return;
-    this.runs.delete(run.destination);
-    this.runs.set(run.destination, run);
-    const [[oldest]] = this.runs;
-    if (this.runs.size > MAX_RUNS) this.runs.delete(oldest);
+    if (this.runs.size > MAX_RUNS) this.runs.clear();
+    if (run.destination !== undefined) this.runs.set(run.destination, run);
   }
 
   protected endRun(numTaken = this.run.numTaken): void {
-    this.flush();
+    this.#flush();
     const { source, destination, hasOwnReply } = this.run;
     this.setRun(new Run(source, destination, numTaken, hasOwnReply));
   }
@@ -201,7 +194,6 @@ export abstract class PacketReader implements TextReader {
    * @param isCopy Whether it may be a second reply to a packet.
    */
   protected echo(place: Place, outcome: Outcome, given?: number, isCopy = false): void {
-    this.beginAtTime();
     const { lastSequence: last, bySequence } = this.run;
     const sent = given ?? (last ?? -1) + 1;
     const sequence = sent + NUM_SEQUENCES * Math.round(((last ?? sent) - sent) / NUM_SEQUENCES);
@@ -293,7 +285,7 @@ export abstract class PacketReader implements TextReader {
       source: hasSource ? "the one in the heading" : constantWords("src", src) ?? "none",
       destination: `the one in the text${dst ? `, else ${constantWords("dst", dst)}` : ""}`,
       rtt: "the time of each reply (ms unless it has a unit)",
-      noReply: this.noReply,
+      noReply: "an error, a timeout, a gap in the numbers or a loss in the statistics",
       notUsed: [],
     });
   }

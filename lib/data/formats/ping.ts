@@ -87,7 +87,6 @@ const NO_RTT: Rejection = { reason: "nullValue", found: "a reply without an RTT"
 
 class PingReader extends PacketReader {
   readonly format = "ping";
-  readonly noReply = "an error, a timeout, a gap in the numbers or a loss in the statistics";
   /** The source that lines name before their replies. */
   #named: string | undefined;
   /** Whether runs take turns, so that a loss may be of any of them. */
@@ -130,7 +129,6 @@ class PingReader extends PacketReader {
   }
 
   protected override end(): void {
-    this.flush();
     this.#endQuiet();
   }
 
@@ -150,7 +148,6 @@ class PingReader extends PacketReader {
   /** Reads `PING name (destination) from source eth0:`, in any language. */
   #begin(text: string): void {
     this.#endQuiet();
-    this.beginAtTime();
     const [first, second] = new Set(addressesIn(text));
     const [, name] = /^(?:PING6?|Pinging)\s+([^\s(]+)/.exec(text) ?? [];
     const [source, destination] = text.includes(" --> ") ? [first, second] : [second, first ?? name];
@@ -184,7 +181,6 @@ class PingReader extends PacketReader {
   #endOfRun(text: string, place: Place): void {
     this.#endQuiet();
     const { numEchoes } = this.run;
-    if (numEchoes === 0) this.beginAtTime();
     const [, ...numbers] = STATISTICS.exec(text) ?? [];
     const [numSent, numReceived] = numbers.filter((digits) => digits !== undefined).map(Number);
     const numLost = Math.max(0, numSent - numReceived);

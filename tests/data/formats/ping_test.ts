@@ -615,7 +615,6 @@ Deno.test("a constant source or destination is the one of the row's IP version",
 Deno.test("lines that arrive in pieces are joined once, and hosts are unwrapped a few times", () => {
   class Lines extends PacketReader {
     readonly format = "lines";
-    readonly noReply = "";
     readonly texts: string[] = [];
     read(text: string): void {
       this.texts.push(text);
