@@ -156,9 +156,9 @@ export abstract class PacketReader implements TextReader {
     if (text !== "") this.#isTimed = true;
     else if (!this.#isTimed && ("timeUs" in parsed || startS === undefined)) {
       // A time alone on a line, as `date` prints it, is the beginning of the next run, even if it is unknown.
-      this.#startS = timeUs / 1e6;
       this.runs.clear();
       this.endRun(0);
+      this.#startS = timeUs / 1e6;
     }
     if ("timeUs" in parsed) return this.read(text, { line, timeUs }, undefined);
     const advice = startS === undefined ? "or give --start TIME and --interval SECONDS" : undefined;

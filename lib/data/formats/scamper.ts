@@ -58,7 +58,7 @@ export const scamper: Format = {
 };
 
 function* findingsOf(ping: JsonObject, options: ReadingOptions): Generator<Finding> {
-  const { type, method = "icmp-echo", ping_sent: numSent, wait = 1, responses } = ping;
+  const { type, method = "icmp-echo", ping_sent: numSent, responses } = ping;
   if (type !== "ping") return yield { skipped: `scamper ${type}` };
   // A reply to UDP or TCP shows when a port answered, not when the host did.
   if (!String(method).startsWith("icmp-")) return yield { skipped: `scamper ping by ${method}` };
@@ -67,35 +67,20 @@ function* findingsOf(ping: JsonObject, options: ReadingOptions): Generator<Findi
     const expected = `a number of packets up to ${MAX_SENT}`;
     return yield { reason: "invalidInteger", found: `ping_sent ${numSent}`, expected };
   }
-  const startUs = timeOf(ping.start);
-  if (typeof startUs !== "number") return yield startUs;
-  const waitUs = 1e6 * Number(wait) + Number(ping.wait_us ?? 0);
-  const packets = Array.from(
-    { length: Number(numSent) },
-    (_, i) => ({ timeUs: startUs + i * waitUs, rttMs: FAILED_RTT_MS }),
-  );
+  const { sec, usec = 0 } = objectOf(ping.start);
+  const timeUs = readTime(Number(sec) + Number(usec) / 1e6, "seconds", "start");
+  if (typeof timeUs !== "number") return yield timeUs;
+  const rttsMs = new Array<number>(Number(numSent)).fill(FAILED_RTT_MS);
   for (const each of Array.isArray(responses) ? responses : []) {
-    const { seq, from, icmp_type: icmpType, rtt, tx } = objectOf(each);
-    const packet = packets[Number(seq)];
+    const { seq, from, icmp_type: icmpType, rtt } = objectOf(each);
     // The first reply counts; others are duplicates.
-    const isFirst = packet?.rttMs === FAILED_RTT_MS;
+    const isFirst = rttsMs[Number(seq)] === FAILED_RTT_MS;
     if (!isFirst || from !== ping.dst || !REPLY_TYPES.includes(icmpType)) continue;
     const rttMs = readRtt(rtt, 1, options);
     if (typeof rttMs !== "number") return yield rttMs;
-    packet.rttMs = rttMs;
-    const sentUs = timeOf(tx);
-    if (typeof sentUs === "number") packet.timeUs = sentUs;
+    rttsMs[Number(seq)] = rttMs;
   }
   const [src, dst] = [ping.src, ping.dst].map((end) => typeof end === "string" ? end : undefined);
   const sizeBytes = typeof ping.probe_size === "number" ? ping.probe_size : NaN;
-  const results = options.rtt === "each"
-    ? packets.map(({ timeUs, rttMs }) => ({ timeUs, rttsMs: [rttMs] }))
-    : [{ timeUs: startUs, rttsMs: packets.map(({ rttMs }) => rttMs) }];
-  for (const result of results) yield pingRow({ src, dst, sizeBytes, ...result }, options);
-}
-
-/** Reads `{sec, usec}`. */
-function timeOf(value: unknown): ReturnType<typeof readTime> {
-  const { sec, usec = 0 } = objectOf(value);
-  return readTime(Number(sec) + Number(usec) / 1e6, "seconds", "start");
+  yield pingRow({ src, dst, timeUs, rttsMs, sizeBytes }, options);
 }

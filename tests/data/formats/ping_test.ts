@@ -296,6 +296,9 @@ Deno.test("ping: a time alone on a line is the start time of the next run", () =
     run("1767225720", `${reply}\n${reply.replace("seq=1", "seq=2")}`);
   const wanted = [[0, 5], [60, LOST], [120, 5], [122, 5]].map(([s, rttMs]) => [HOST, START_S + s, rttMs]);
   assertEquals(rowsOf(foundIn(text, { intervalS: 2 })) as unknown[], wanted);
+  // Without statistics, a loss has the time of its own run.
+  const stopped = "2026-01-01T00:00:00Z\nno answer yet for icmp_seq=1\n2026-01-01T00:01:00Z\n" + reply;
+  assertEquals(rowsOf(foundIn(stopped, { dst: [HOST] })), [[HOST, START_S, LOST], [HOST, START_S + 60, 5]]);
 });
 
 Deno.test("ping: lines of 64 Ki characters are parsed, and longer ones are one unknown line", () => {

@@ -30,15 +30,9 @@ Deno.test("scamper: a ping is a row with the source and destination it states", 
   assertEquals(rowsOf(foundInFile("scamper_ping_ipv6.jsonl")), [["::1", 1795761543.079377, 0.0395]]);
 });
 
-Deno.test("scamper: --rtt each keeps the time of each packet", () => {
-  assertEquals(rowsOf(foundInFile("scamper_ping.jsonl", { rtt: "each" })).slice(0, 6), [
-    ["127.0.0.1", 1795761536.966542, 0.042],
-    ["127.0.0.1", 1795761537.967476, 0.055],
-    ["127.0.0.1", 1795761538.966421, LOST],
-    ["127.0.0.1", 1795761539.966421, LOST],
-    ["127.0.0.1", 1795761540.969094, 0.059],
-    ["127.0.0.1", 1795761541.969609, 0.05],
-  ]);
+Deno.test("scamper: --rtt each is a row for each packet, at the time of the result", () => {
+  const [near] = rowsOf(foundInFile("scamper_ping.jsonl", { rtt: "each" }));
+  assertEquals(near, ["127.0.0.1", 1795761536.966421, 0.042, 0.055, LOST, LOST, 0.059, 0.05]);
 });
 
 Deno.test("scamper: only the first echo reply of the destination to each packet counts", () => {
@@ -54,7 +48,7 @@ Deno.test("scamper: only the first echo reply of the destination to each packet 
 });
 
 Deno.test("scamper: up to 4,096 packets are read", () => {
-  assertEquals(rowsOf(foundIn(pingOf({ ping_sent: 4096 }), { rtt: "each" })).length, 4096);
+  assertEquals(lossesOf(foundIn(pingOf({ ping_sent: 4096 }), { rtt: "each" })).length, 4096);
 });
 
 Deno.test("scamper: irrelevant records are skipped, and invalid ones rejected", () => {
