@@ -215,9 +215,6 @@ export function decimal(text: string): number {
   return Number.isFinite(number) ? number : NaN;
 }
 
-/** Most times in files. */
-const PLAIN_SECONDS = /^\d{9,10}(?:\.\d+)?$/;
-
 /** @returns Microseconds since 1970; NaN for null, undefined and an empty text. */
 export function readTime(
   value: unknown,
@@ -226,9 +223,11 @@ export function readTime(
   options?: ReadingOptions,
 ): number | Rejection {
   if (value === null || value === undefined || value === "") return NaN;
-  const number = typeof value === "number" ? value : PLAIN_SECONDS.test(String(value)) ? Number(value) : NaN;
-  const timeUs = Math.round(number * 1e6);
-  if (unit === "seconds" && timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
+  // Most times are digits. parseTimeUs() reads numbers with an exponent.
+  const isPlain = typeof value === "number" ||
+    typeof value === "string" && value[1] >= "0" && value[1] <= "9";
+  const timeUs = isPlain && unit === "seconds" ? Math.round(Number(value) * 1e6) : NaN;
+  if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
   const text = typeof value === "object" ? JSON.stringify(value) : String(value).trim();
   const parsed = parseTimeUs(text, unit, options?.zone);
   return "timeUs" in parsed ? parsed.timeUs : wrongTime(`${name} ${shortened(text)}`, parsed.fault);

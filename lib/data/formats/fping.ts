@@ -117,7 +117,9 @@ class FpingReader extends PacketReader {
 
   #select(name: string): Run {
     const [, destination = name] = / \((\S+)\)$/.exec(name) ?? [];
-    this.setRun(this.runs.get(destination) ?? new Run(undefined, destination, 0));
+    const known = this.runs.get(destination);
+    if (known) this.run = known;
+    else this.begin(new Run(undefined, destination, 0));
     return this.run;
   }
 

@@ -14,6 +14,8 @@ const SEQUENCE = /seq|packet|attempt|^(?:id|n|no|nr|num|index|#|count)$/i;
 
 export class MomentCheck {
   readonly #moments = new Map<number, { row: PingRow; fields: readonly string[]; isConflict: boolean }>();
+  /** The latest of them, once there are {@link MAX_MOMENTS}. */
+  #untilUs = Infinity;
   #numConflicts = 0;
   /** Moments with a conflict. */
   #numConflicting = 0;
@@ -29,11 +31,14 @@ export class MomentCheck {
     others: readonly number[],
   ): Rejection | undefined {
     if (this.#fault !== undefined || others.length === 0) return this.#fault;
+    // Times may be NaN.
+    if (!(row.eventTimeUs <= this.#untilUs)) return undefined;
     const first = this.#moments.get(row.eventTimeUs);
     if (!first) {
-      if (this.#moments.size === MAX_MOMENTS || Number.isNaN(row.eventTimeUs)) return undefined;
+      if (this.#moments.size === MAX_MOMENTS) return undefined;
       const moment = { row, fields: others.map((field) => textOf(fields[field])), isConflict: false };
       this.#moments.set(row.eventTimeUs, moment);
+      if (this.#moments.size === MAX_MOMENTS) this.#untilUs = Math.max(...this.#moments.keys());
       return undefined;
     }
     const { srcAddr, dstAddr, rttsMs: [rttMs] } = first.row;

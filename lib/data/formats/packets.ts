@@ -98,6 +98,7 @@ export class Run {
 
 export abstract class PacketReader implements TextReader {
   abstract readonly format: string;
+  /** The one of the following lines. */
   protected run = new Run(undefined, undefined, 0);
   /** Runs by destination. */
   protected readonly runs = new Map<string, Run>();
@@ -110,7 +111,8 @@ export abstract class PacketReader implements TextReader {
   #isTimed = false;
   /** The zone that the text stated last, which holds for its times without one. */
   #zone: string | undefined;
-  readonly #said = new Set<string>();
+  /** Whether readings were said: without and with a time, each without and with a source. */
+  readonly #said: boolean[] = [];
   /** The beginning of a line whose end has not arrived. */
   #rest = "";
   #line = 0;
@@ -128,10 +130,10 @@ export abstract class PacketReader implements TextReader {
   abstract read(text: string, place: Place, fault: Rejection | undefined): void;
 
   push(text: string | undefined): void {
-    for (const [i, piece] of (text ?? "").split("\n").entries()) {
+    (text ?? "").split("\n").forEach((piece, i) => {
       if (i > 0) this.#endLine();
       if (this.#rest.length <= MAX_LINE_CHARACTERS) this.#rest += piece;
-    }
+    });
     if (text !== undefined) return;
     if (this.#rest !== "") this.#endLine();
     this.#flush();
@@ -174,8 +176,8 @@ export abstract class PacketReader implements TextReader {
     while (this.#pending.length > 0) this.#report();
   }
 
-  /** Attributes the following lines to a run. */
-  protected setRun(run: Run): void {
+  /** Attributes the following lines to a new run. */
+  protected begin(run: Run): void {
     this.run = run;
     if (this.runs.size > MAX_RUNS) this.runs.clear();
     if (run.destination !== undefined) this.runs.set(run.destination, run);
@@ -184,7 +186,7 @@ export abstract class PacketReader implements TextReader {
   protected endRun(numTaken = this.run.numTaken): void {
     this.#flush();
     const { source, destination, hasOwnReply } = this.run;
-    this.setRun(new Run(source, destination, numTaken, hasOwnReply));
+    this.begin(new Run(source, destination, numTaken, hasOwnReply));
   }
 
   /**
@@ -240,13 +242,14 @@ export abstract class PacketReader implements TextReader {
   /** @param numPackets Of a loss. */
   #add(place: Place, outcome: Outcome, sequence: number, numPackets = 1): void {
     const { run } = this;
-    const echo = { ...place, run, n: run.numTaken, outcome, numPackets };
+    const { line, timeUs } = place;
+    const echo = { line, timeUs, run, n: run.numTaken, outcome, numPackets };
     this.#pending.push(echo);
     run.numTaken += numPackets;
     run.numEchoes += numPackets;
     if (isReply(outcome)) run.numReplies++;
     if (numPackets === 1) run.bySequence.set(sequence, echo);
-    run.bySequence.delete(sequence - 2 * MAX_GAP);
+    run.bySequence.delete(sequence - MAX_GAP - 1);
     run.lastSequence = Math.max(sequence, run.lastSequence ?? sequence);
     while (this.#pending.length > MAX_LATE || this.#pending[0] && isReply(this.#pending[0].outcome)) {
       this.#report();
@@ -272,8 +275,9 @@ export abstract class PacketReader implements TextReader {
   /** Says the reading before the first row like this one. */
   #say({ timeUs }: Place, hasSource: boolean): void {
     const hasTime = !Number.isNaN(timeUs);
-    if (this.#said.has(`${hasTime} ${hasSource}`)) return;
-    this.#said.add(`${hasTime} ${hasSource}`);
+    const kind = Number(hasTime) + 2 * Number(hasSource);
+    if (this.#said[kind]) return;
+    this.#said[kind] = true;
     const { src, dst, zone, onReading } = this.options;
     const zoneWords = zone === undefined ? "UTC unless stated; --zone" : `${zone} (--zone)`;
     const order = this.#startS === undefined

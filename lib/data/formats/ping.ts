@@ -151,14 +151,14 @@ class PingReader extends PacketReader {
     const [first, second] = new Set(addressesIn(text));
     const [, name] = /^(?:PING6?|Pinging)\s+([^\s(]+)/.exec(text) ?? [];
     const [source, destination] = text.includes(" --> ") ? [first, second] : [second, first ?? name];
-    this.setRun(new Run(source ?? this.run.source, destination, this.run.numTaken));
+    this.begin(new Run(source ?? this.run.source, destination, this.run.numTaken));
   }
 
   /** Switches to the run that a line of statistics names, or begins one at a heading in another language. */
   #maybeBegin(text: string): void {
     const address = /^---|:$/.test(text) ? addressesIn(text)[0] : undefined;
     const known = this.runs.get(address ?? "");
-    if (known) this.setRun(known);
+    if (known) this.run = known;
     else if (address !== undefined && text.endsWith(":")) this.#begin(text);
   }
 
@@ -172,7 +172,8 @@ class PingReader extends PacketReader {
     // A destination that never replies from its own address replies from others.
     if (address !== undefined && (known || hasOwnReply)) {
       this.#isMixed ||= known !== undefined && known !== this.run;
-      this.setRun(known ?? new Run(source, address, numTaken));
+      if (known) this.run = known;
+      else this.begin(new Run(source, address, numTaken));
       this.run.hasOwnReply = true;
     }
     this.echo(place, rtt, sequenceIn(text), isCopy);
