@@ -119,7 +119,7 @@ class FpingReader extends PacketReader {
     const [, destination = name] = / \((\S+)\)$/.exec(name) ?? [];
     const known = this.runs.get(destination);
     if (known) this.run = known;
-    else this.begin(new Run(undefined, destination, 0));
+    else this.setRun(new Run(undefined, destination, 0));
     return this.run;
   }
 

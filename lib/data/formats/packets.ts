@@ -176,8 +176,8 @@ export abstract class PacketReader implements TextReader {
     while (this.#pending.length > 0) this.#report();
   }
 
-  /** Attributes the following lines to a new run. */
-  protected begin(run: Run): void {
+  /** Attributes the following lines to a run. */
+  protected setRun(run: Run): void {
     this.run = run;
     if (this.runs.size > MAX_RUNS) this.runs.clear();
     if (run.destination !== undefined) this.runs.set(run.destination, run);
@@ -186,7 +186,7 @@ export abstract class PacketReader implements TextReader {
   protected endRun(numTaken = this.run.numTaken): void {
     this.#flush();
     const { source, destination, hasOwnReply } = this.run;
-    this.begin(new Run(source, destination, numTaken, hasOwnReply));
+    this.setRun(new Run(source, destination, numTaken, hasOwnReply));
   }
 
   /**

@@ -151,7 +151,7 @@ class PingReader extends PacketReader {
     const [first, second] = new Set(addressesIn(text));
     const [, name] = /^(?:PING6?|Pinging)\s+([^\s(]+)/.exec(text) ?? [];
     const [source, destination] = text.includes(" --> ") ? [first, second] : [second, first ?? name];
-    this.begin(new Run(source ?? this.run.source, destination, this.run.numTaken));
+    this.setRun(new Run(source ?? this.run.source, destination, this.run.numTaken));
   }
 
   /** Switches to the run that a line of statistics names, or begins one at a heading in another language. */
@@ -172,8 +172,7 @@ class PingReader extends PacketReader {
     // A destination that never replies from its own address replies from others.
     if (address !== undefined && (known || hasOwnReply)) {
       this.#isMixed ||= known !== undefined && known !== this.run;
-      if (known) this.run = known;
-      else this.begin(new Run(source, address, numTaken));
+      this.setRun(known ?? new Run(source, address, numTaken));
       this.run.hasOwnReply = true;
     }
     this.echo(place, rtt, sequenceIn(text), isCopy);
