@@ -1,10 +1,7 @@
 /**
  * The output of `fping`: a line for each packet (`-l`, `-c`, `-C`), summaries (`-q`, `-Q`), `is alive` and
- * `is unreachable`, and the JSON lines of `-J` (fping 5.3 and later).
- *
- * A summary of packets that earlier lines reported is ignored. `-D` begins each line with the time when it
- * was written, which for a loss is when fping stopped waiting. Without `-D`, packet n of a destination was
- * sent n intervals after `startS`.
+ * `is unreachable`, and the JSON lines of `-J` (fping 5.3 and later). `-D` begins each line with the time when
+ * it was written, which for a loss is when fping stopped waiting.
  *
  * JSON: https://github.com/schweikert/fping/blob/develop/doc/fping-json.md
  *
@@ -17,10 +14,7 @@ import { hasLine, PacketReader, type Place, Run } from "./packets.ts";
 
 /** An address or a name; `-n -A` shows both, as in `localhost (127.0.0.1)`. */
 const TARGET = String.raw`^(\S+(?: \(\S+\))?)`;
-/**
- * `192.0.2.1 : [0], 64 bytes, 27.0 ms (27.0 avg, 0% loss)`; `192.0.2.1 : [1], timed out (27.0 avg, 50%
- * loss)`.
- */
+/** `192.0.2.1 : [0], 64 bytes, 27.0 ms (27.0 avg, 0% loss)`, `192.0.2.1 : [1], timed out (27.0 avg, 50% loss)` */
 const PACKET = new RegExp(String.raw`${TARGET}\s+: \[(\d+)\], (?:timed out|\d+ bytes, (\S+) ms)(?: \(|$)`);
 /** `-C`: `192.0.2.1 : 27.0 - 27.1`. */
 const VALUES = new RegExp(String.raw`${TARGET}\s+:((?: (?:-|\d+(?:\.\d+)?(?:e\+\d+)?))+)$`);

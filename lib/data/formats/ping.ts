@@ -1,9 +1,7 @@
 /**
  * The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, and Windows in most languages. Lines of
- * several runs may be interleaved, and may begin with a time, as `ping -D` and loggers write it.
- *
- * All variants write a line for each reply, with the address and then `time=12.3 ms`. They report losses
- * differently: as a line, as a gap in the sequence numbers, or only in the statistics at the end.
+ * several runs may be interleaved. All variants write a line for each reply, with the address and then
+ * `time=12.3 ms`. Losses are a line, a gap in the numbers, or only in the statistics at the end.
  *
  * @module
  */
@@ -21,7 +19,8 @@ const LOGGER = /^\S+ ping6?\[\d+\]: /;
  * `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`, `tiempo<1m`, `time=980.5µs` of Go, but not
  * `1 ms  <1 ms` of traceroute.
  */
-const RTT = /(?:^|\s)(?!ms\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*(ms|мс|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
+const RTT =
+  /(?:^|\s)(?!ms\s)\p{L}+\s*(?:=|(?=<))\s*(<?\s*\d+(?:[.,]\d+)?)\s*(ms|мс|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
 /** `rtt min/avg/max/mdev = 12.1/12.5/13.0/0.3 ms`. */
 const MEAN_RTT = /min\/avg\/max(?:\/[\w-]+)? = [\d.,]+\/([\d.,]+)\//;
 /** First lines of other tools, which measure or print something else, and what to call them. */
@@ -44,13 +43,12 @@ const HEADING = /^(?:PING6?\b|Pinging )/;
 /** `4 packets transmitted, 3 received, …`; `Sent = 4, Received = 3, Lost = 1`. */
 const STATISTICS =
   /^(\d+) \p{L}+ \p{L}+, (\d+) (?:.*%|\p{L}+$|packets received)|(?<![\p{L}\ufffd])[\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = \d+/u;
-/** In English and German, whose letters may be in a Windows code page. Other words are unknown lines. */
+/**
+ * In English and German, whose letters may be in a Windows code page; other words are unknown lines. ICMP errors
+ * of Linux, `From 192.0.2.1 icmp_seq=2 …`, are in any language; those of macOS and the BSDs have no number.
+ */
 const LOSS =
-  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
-/** `From 192.0.2.1 icmp_seq=2 Time to live exceeded`, `no answer yet for icmp_seq=3`, in any language. */
-const ICMP_ERROR = /^\p{L}[^=]* icmp_seq=\d+\b(?! ttl=)/u;
-/** An ICMP error of macOS and the BSDs, which has no sequence number. */
-const BSD_ERROR = /^\d+ bytes from \S+(?: \(\S+\))?: (?!Redirect)[A-Z]/i;
+  /^(?:request timeout|request timed out|zeit.{1,2}berschreitung)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered|^\p{L}[^=]* icmp_seq=\d+\b(?! ttl=)|^\d+ bytes from \S+(?: \(\S+\))?: (?!redirect|(?:icmp_)?seq)\p{L}/iu;
 /** Reported if the host could not begin or send a packet, which says nothing about the path. */
 const LOCAL_ERROR =
   /^ping6?: (?!warning|sock4)|^connect: network|transmit failed|^general failure|could not find host|^allgemeiner fehler|konnte host \S+ nicht/i;
@@ -104,7 +102,7 @@ class PingReader extends PacketReader {
     // A reply is rejected below, so that its sequence number does not count as a loss.
     if (fault && rtts.length !== 1) return this.take(fault, line);
     if (text === "") return;
-    const mean = rtts.length > 1 ? rtts.at(-1)?.[2] : MEAN_RTT.exec(text)?.[1];
+    const mean = rtts.length > 1 ? rtts.at(-1)?.[1] : MEAN_RTT.exec(text)?.[1];
     if (mean !== undefined) this.#endQuiet(mean);
     else if (LOCAL_ERROR.test(text)) {
       // Linux counts from 1, others from 0.
@@ -112,19 +110,19 @@ class PingReader extends PacketReader {
       this.echo(place, { skipped: "local error" });
     } else if (HEADING.test(text)) this.#begin(text);
     else if (rtts.length === 1) {
-      const [[, sign, digits, unit]] = rtts;
-      const rtt = `${sign === "<" ? "<" : ""}${digits}${/^[uµμ]?s$/.test(unit) ? unit : ""}`;
+      const [[, digits, unit]] = rtts;
+      const rtt = digits + (/^[uµμ]?s$/.test(unit) ? unit : "ms");
       this.#reply(text, place, fault ?? readRtt(rtt, 1, this.options));
     } else if (STATISTICS.test(text)) this.#endOfRun(text, place);
     else if (OTHER.test(text)) this.#maybeBegin(text);
-    else if (REPLY.test(text) && SEQUENCE.test(text) && !LOSS.test(text)) {
-      // `(truncated)`, or too short for a time.
-      this.#reply(text, place, NO_RTT);
-    } else if ([LOSS, BSD_ERROR, ICMP_ERROR].some((each) => each.test(text))) {
+    else if (LOSS.test(text)) {
       if (!this.#isMixed) return this.echo(place, FAILED_RTT_MS, sequenceIn(text));
       const found = "a loss, which may be of any of several destinations";
       const advice = "write the output of each ping to a file of its own";
       this.take({ reason: "nullValue", found, expected: "lines of one ping", advice }, line);
+    } else if (REPLY.test(text) && SEQUENCE.test(text)) {
+      // `(truncated)`, or too short for a time.
+      this.#reply(text, place, NO_RTT);
     } else this.reject(text, line);
   }
 
