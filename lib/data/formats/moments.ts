@@ -1,26 +1,19 @@
 /** Finds columns in which rows of one source, destination and time differ, with their RTTs. @module */
-import { getOrMake } from "../../base/collections.ts";
 import { shortened } from "../../base/errors.ts";
 import type { PingRow, Rejection } from "./format.ts";
 
 /** How many times are remembered, each with its first row. */
 const MAX_MOMENTS = 4096;
-/** Fewer conflicts may be repeated times rather than a second series. */
+/** Fewer conflicts may be repeated times rather than a second series, as may conflicts of few moments. */
 const MIN_CONFLICTS = 8;
-const MAX_VALUES = 12;
+const MOMENTS_PER_CONFLICT = 10;
 const MAX_TEXT = 64;
-/** Columns that number the packets of a moment. */
-const SEQUENCE = /seq|packet|attempt|^(?:id|n|no|nr|num|index|#|count)$/i;
 
 export class MomentCheck {
-  readonly #moments = new Map<number, { row: PingRow; fields: readonly string[]; isConflict: boolean }>();
+  readonly #moments = new Map<number, { row: PingRow; texts: readonly string[] }>();
   /** The latest of them, once there are {@link MAX_MOMENTS}. */
   #untilUs = Infinity;
   #numConflicts = 0;
-  /** Moments with a conflict. */
-  #numConflicting = 0;
-  /** In how many conflicts each column differs, and up to {@link MAX_VALUES} + 1 of its values. */
-  readonly #columns = new Map<string, { numDiffering: number; values: Set<string> }>();
   #fault: Rejection | undefined;
 
   /** @param others The fields that may tell rows of one moment apart. @returns Why the row is not one. */
@@ -30,55 +23,44 @@ export class MomentCheck {
     names: readonly string[],
     others: readonly number[],
   ): Rejection | undefined {
-    if (this.#fault !== undefined || others.length === 0) return this.#fault;
+    if (this.#numConflicts >= MIN_CONFLICTS && this.end()) return this.#fault;
     // Times may be NaN.
-    if (!(row.eventTimeUs <= this.#untilUs)) return undefined;
+    if (others.length === 0 || !(row.eventTimeUs <= this.#untilUs)) return undefined;
     const first = this.#moments.get(row.eventTimeUs);
     if (!first) {
       if (this.#moments.size === MAX_MOMENTS) return undefined;
-      const moment = { row, fields: others.map((field) => textOf(fields[field])), isConflict: false };
-      this.#moments.set(row.eventTimeUs, moment);
+      this.#moments.set(row.eventTimeUs, { row, texts: others.map((field) => textOf(fields[field])) });
       if (this.#moments.size === MAX_MOMENTS) this.#untilUs = Math.max(...this.#moments.keys());
       return undefined;
     }
     const { srcAddr, dstAddr, rttsMs: [rttMs] } = first.row;
     if (row.srcAddr !== srcAddr || row.dstAddr !== dstAddr || row.rttsMs[0] === rttMs) return undefined;
-    const values = others.map((field) => textOf(fields[field]));
+    const texts = others.map((field) => textOf(fields[field]));
+    // Numbers are those of packets, in most tables.
+    const at = texts.findIndex((text, i) =>
+      text !== first.texts[i] && isWord(text) && isWord(first.texts[i])
+    );
+    if (at < 0) return undefined;
     this.#numConflicts++;
-    if (!first.isConflict) this.#numConflicting++;
-    first.isConflict = true;
-    for (const [i, field] of others.entries()) {
-      if (first.fields[i] === values[i]) continue;
-      const name = names[field] || `column ${field + 1}`;
-      const column = getOrMake(this.#columns, name, () => ({ numDiffering: 0, values: new Set() }));
-      column.numDiffering++;
-      for (const value of [first.fields[i], values[i]]) {
-        if (column.values.size <= MAX_VALUES) column.values.add(value);
-      }
-    }
-    return this.#numConflicts >= MIN_CONFLICTS ? this.end() : undefined;
+    const name = names[others[at]] || `column ${others[at] + 1}`;
+    this.#fault ??= {
+      reason: "invalidRtt",
+      found: "rows of one moment have different RTTs; " +
+        `they differ in ${name} (${shortened(first.texts[at])}, ${shortened(texts[at])})`,
+      expected: "one RTT for each source, destination and time",
+      advice: "select one: filter the file, or keep all with --rtt each",
+    };
+    return undefined;
   }
 
   /** What is wrong with the rows so far. */
   end(): Rejection | undefined {
-    const numConflicts = this.#numConflicts;
-    if (this.#fault || this.#numConflicting * 10 < this.#moments.size) return this.#fault;
-    for (const [name, { numDiffering, values }] of this.#columns) {
-      // A column with about as many values as rows numbers them.
-      const isFew = 2 * values.size <= numConflicts || values.size <= numConflicts + 1 &&
-          [...values].some((value) => Number.isNaN(Number(value)));
-      const isAlways = numDiffering === numConflicts && values.size <= MAX_VALUES;
-      if (!isAlways || !isFew || SEQUENCE.test(name)) continue;
-      const shown = shortened([...values].join(", "), 120);
-      return this.#fault = {
-        reason: "invalidRtt",
-        found: `rows of one moment have different RTTs; they differ in ${name} (${shown})`,
-        expected: "one RTT for each source, destination and time",
-        advice: "select one: filter the file, or keep all with --rtt each",
-      };
-    }
-    return undefined;
+    return this.#numConflicts * MOMENTS_PER_CONFLICT < this.#moments.size ? undefined : this.#fault;
   }
+}
+
+function isWord(text: string): boolean {
+  return Number.isNaN(Number(text));
 }
 
 /** A short copy, since a slice of a text would keep the whole text in memory. */

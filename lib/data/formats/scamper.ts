@@ -43,16 +43,7 @@ export const scamper: Format = {
       type === "ping"
         ? numSent !== undefined && typeof start === "object"
         : OTHER_TYPES.includes(type) && (typeof version === "string" || list !== undefined),
-    reading: (_, { rtt }) =>
-      readings.get([rtt], () => ({
-        format: "scamper",
-        time: "start (Unix seconds, UTC)",
-        source: "src",
-        destination: "dst",
-        rtt: `${rtt} of responses[].rtt (ms)`,
-        noReply: "no echo reply of dst in responses",
-        notUsed: ["statistics"],
-      })),
+    reading: () => READING,
     findings: findingsOf,
   },
 };
