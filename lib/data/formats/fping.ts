@@ -13,19 +13,19 @@ import { type Format, type JsonObject, objectOf, readRtt, readTime, type Rejecti
 import { hasLine, PacketReader, type Place, Run } from "./packets.ts";
 
 /** An address or a name; `-n -A` shows both, as in `localhost (127.0.0.1)`. */
-const TARGET = String.raw`^(\S+(?: \(\S+\))?)`;
+const TARGET = String.raw`(?:\S+ \()?(\S+?)\)?`;
 /** `192.0.2.1 : [0], 64 bytes, 27.0 ms (27.0 avg, 0% loss)`, `192.0.2.1 : [1], timed out (27.0 avg, 50% loss)` */
-const PACKET = new RegExp(String.raw`${TARGET}\s+: \[(\d+)\], (?:timed out|\d+ bytes, (\S+) ms)(?: \(|$)`);
+const PACKET = new RegExp(String.raw`^${TARGET}\s+: \[(\d+)\], (?:timed out|\d+ bytes, (\S+) ms)(?: \(|$)`);
 /** `-C`: `192.0.2.1 : 27.0 - 27.1`. */
-const VALUES = new RegExp(String.raw`${TARGET}\s+:((?: (?:-|\d+(?:\.\d+)?(?:e\+\d+)?))+)$`);
+const VALUES = new RegExp(String.raw`^${TARGET}\s+:((?: (?:-|\d+(?:\.\d+)?(?:e\+\d+)?))+)$`);
 /** `-c`: `192.0.2.1 : xmt/rcv/%loss = 5/5/0%, min/avg/max = 26.9/27.0/27.1`. */
 const SUMMARY = new RegExp(
   String
-    .raw`${TARGET}\s+: xmt/rcv/%(?:loss|return) = (\d+)/(\d+)/\d+%(?:.*, min/avg/max = [^/]+/([^/]+)/\S+)?`,
+    .raw`^${TARGET}\s+: xmt/rcv/%(?:loss|return) = (\d+)/(\d+)/\d+%(?:.*, min/avg/max = [^/]+/([^/]+)/\S+)?`,
 );
 /** `192.0.2.1 is alive (27.0 ms)`; the time is present only with `-e`. */
 const ALIVE = new RegExp(
-  String.raw`${TARGET} is (alive|unreachable)(?: \([^)]*\))*?(?: \(([^)\s]+) ms\))?(?: \[<- \S+\])?$`,
+  String.raw`^${TARGET} is (alive|unreachable)(?: \([^)]*\))*?(?: \(([^)\s]+) ms\))?(?: \[<- \S+\])?$`,
 );
 /** The time of day before the summaries of `-Q`. Its date is unknown. */
 const TIME_OF_DAY = /^\[\d\d:\d\d:\d\d\]$/;
@@ -33,7 +33,9 @@ const TIME_OF_DAY = /^\[\d\d:\d\d:\d\d\]$/;
 const LOCAL_ERROR =
   /^fping6?: |error while sending ping|sendto|can't create|network is unreachable|not permitted|permission denied|name or service not known|name resolution|no address associated|address not found$/i;
 /** In most modes another line reports the loss as well. */
-const ICMP_ERROR = /^ICMP (?!Redirect|Source Quench).* for ICMP Echo sent to (\S+(?: \(\S+\))?)$/;
+const ICMP_ERROR = new RegExp(
+  String.raw`^ICMP (?!Redirect|Source Quench).* for ICMP Echo sent to ${TARGET}$`,
+);
 /** Duplicates, statistics of all targets, and ICMP errors that are no losses. */
 const OTHER =
   /^ICMP (?:Redirect|Source Quench)| : duplicate for \[|^\^C|^[^=]*[$#>%] ?fping |^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
@@ -110,10 +112,9 @@ class FpingReader extends PacketReader {
   }
 
   #select(name: string): Run {
-    const [, destination = name] = / \((\S+)\)$/.exec(name) ?? [];
-    const known = this.runs.get(destination);
+    const known = this.runs.get(name);
     if (known) this.run = known;
-    else this.setRun(new Run(undefined, destination, 0));
+    else this.setRun(new Run(undefined, name, 0));
     return this.run;
   }
 

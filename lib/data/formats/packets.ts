@@ -91,8 +91,6 @@ export class Run {
     public destination: string | undefined,
     /** Number of packets before the next one, counted from the beginning of the text. */
     public numTaken: number,
-    /** Whether the destination's own address has replied. */
-    public hasOwnReply = false,
   ) {}
 }
 
@@ -185,8 +183,7 @@ export abstract class PacketReader implements TextReader {
 
   protected endRun(numTaken = this.run.numTaken): void {
     this.#flush();
-    const { source, destination, hasOwnReply } = this.run;
-    this.setRun(new Run(source, destination, numTaken, hasOwnReply));
+    this.setRun(new Run(this.run.source, this.run.destination, numTaken));
   }
 
   /**

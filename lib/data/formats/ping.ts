@@ -160,18 +160,17 @@ class PingReader extends PacketReader {
     else if (address !== undefined && text.endsWith(":")) this.#begin(text);
   }
 
-  /** Adds a reply to the run whose destination it names. */
+  /** Adds a reply to the run of the address that it names. */
   #reply(text: string, place: Place, rtt: number | Rejection): void {
-    const { source, numTaken, hasOwnReply } = this.run;
     const isCopy = OTHER_REPLY.test(text);
+    const { source, destination, numTaken } = this.run;
     const address = isCopy ? undefined : addressesIn(text).at(-1);
-    this.run.destination ??= address;
-    const known = address === this.run.destination ? this.run : this.runs.get(address ?? "");
-    // A destination that never replies from its own address replies from others.
-    if (address !== undefined && (known || hasOwnReply)) {
-      this.#isMixed ||= known !== undefined && known !== this.run;
-      this.setRun(known ?? new Run(source, address, numTaken));
-      this.run.hasOwnReply = true;
+    if (address !== undefined && address !== destination) {
+      const known = this.runs.get(address);
+      this.#isMixed ||= known !== undefined;
+      // Losses before the first reply of a text without a heading have its address.
+      this.run.destination ??= address;
+      this.setRun(known ?? (destination === undefined ? this.run : new Run(source, address, numTaken)));
     }
     this.echo(place, rtt, sequenceIn(text), isCopy);
   }
