@@ -109,8 +109,7 @@ export abstract class PacketReader implements TextReader {
   #isTimed = false;
   /** The zone that the text stated last, which holds for its times without one. */
   #zone: string | undefined;
-  /** Whether readings were said: without and with a time, each without and with a source. */
-  readonly #said: boolean[] = [];
+  #isSaid = false;
   /** The beginning of a line whose end has not arrived. */
   #rest = "";
   #line = 0;
@@ -262,29 +261,23 @@ export abstract class PacketReader implements TextReader {
 
   /** Takes a row of packets. @param n Number of packets before it, for its time if its line has none. */
   protected takeRow(place: Place, run: Run, n: number, rttsMs: number[], numLost?: number): void {
+    if (!this.#isSaid) this.#say();
     const { source: src, destination: dst } = run;
-    this.#say(place, src !== undefined);
     const order = { startS: this.#startS, intervalS: this.options.intervalS };
     const timeUs = Number.isNaN(place.timeUs) ? intervalTimeUs(order, n) : place.timeUs;
     this.take(pingRow({ src, dst, timeUs, rttsMs, numLost }, this.options), place.line);
   }
 
-  /** Says the reading before the first row like this one. */
-  #say({ timeUs }: Place, hasSource: boolean): void {
-    const hasTime = !Number.isNaN(timeUs);
-    const kind = Number(hasTime) + 2 * Number(hasSource);
-    if (this.#said[kind]) return;
-    this.#said[kind] = true;
-    const { src, dst, zone, onReading } = this.options;
+  #say(): void {
+    this.#isSaid = true;
+    const { src, dst, startS, zone, onReading } = this.options;
     const zoneWords = zone === undefined ? "UTC unless stated; --zone" : `${zone} (--zone)`;
-    const order = this.#startS === undefined
-      ? "none"
-      : "the order of the lines, --interval apart, from --start or a time alone on a line";
     onReading?.({
       format: this.format,
-      time: hasTime ? `before each line (numbers: Unix seconds; other times: ${zoneWords})` : order,
-      source: hasSource ? "the one in the heading" : constantWords("src", src) ?? "none",
-      destination: `the one in the text${dst ? `, else ${constantWords("dst", dst)}` : ""}`,
+      time: `the one before a line (numbers: Unix seconds; other times: ${zoneWords}), else ` +
+        (startS === undefined ? "none" : "--start and --interval"),
+      source: `the one in a heading, else ${constantWords("src", src) ?? "none"}`,
+      destination: `the one in the text, else ${constantWords("dst", dst) ?? "none"}`,
       rtt: "the time of each reply (ms unless it has a unit)",
       noReply: "an error, a timeout, a gap in the numbers or a loss in the statistics",
       notUsed: [],
