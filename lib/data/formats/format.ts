@@ -289,7 +289,7 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
     srcAddr: src.canonical,
     dstAddr: dst.canonical,
     ipVersion: src.bytes.length === 4 ? 4 : 6,
-    rttsMs: chosenRtts(ping.rttsMs, options.rtt),
+    rttsMs: options.rtt === "each" ? ping.rttsMs : [summarise(ping.rttsMs, options.rtt)],
     sizeBytes,
     numLost: ping.numLost === undefined ? numLostOf(ping.rttsMs, options.rtt) : [ping.numLost],
   };
@@ -300,28 +300,21 @@ function constantEnd(given: readonly string[] | undefined, other: Address): stri
   return given?.find((text) => text.includes(":") === other.canonical.includes(":")) ?? given?.[0];
 }
 
-function chosenRtts(rttsMs: number[], choice: RttChoice): number[] {
-  if (choice === "each" || rttsMs.length === 1) return rttsMs;
-  const replies = rttsMs.filter((rttMs) => rttMs !== FAILED_RTT_MS);
-  return [replies.length > 0 ? summarise(replies, choice) : FAILED_RTT_MS];
-}
-
 export function numLostOf(rttsMs: readonly number[], choice: RttChoice): number[] {
   const isLost = (rttMs: number) => rttMs === FAILED_RTT_MS ? 1 : 0;
   return choice === "each" ? rttsMs.map(isLost) : [rttsMs.reduce((sum, rttMs) => sum + isLost(rttMs), 0)];
 }
 
-/** Combines the RTTs of several replies. @returns ms. */
+/** Combines the RTTs of several packets. @returns ms, or {@link FAILED_RTT_MS} if none has a reply. */
 export function summarise(rttsMs: readonly number[], choice: RttChoice): number {
-  if (choice === "min") return rttsMs.reduce((least, rttMs) => Math.min(least, rttMs));
-  if (choice === "median") {
-    const sorted = rttsMs.toSorted((a, b) => a - b);
-    const middle = sorted.length >> 1;
-    return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  const replies = rttsMs.filter((rttMs) => rttMs !== FAILED_RTT_MS);
+  const { length } = replies;
+  if (length === 0) return FAILED_RTT_MS;
+  if (choice !== "min" && choice !== "median") {
+    return replies.reduce((sumMs, rttMs) => sumMs + rttMs) / length;
   }
-  let sumMs = 0;
-  for (const rttMs of rttsMs) sumMs += rttMs;
-  return sumMs / rttsMs.length;
+  replies.sort((a, b) => a - b);
+  return choice === "min" ? replies[0] : (replies[length >> 1] + replies[length - 1 >> 1]) / 2;
 }
 
 const MAPPED = /^::ffff:.*\./;

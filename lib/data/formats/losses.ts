@@ -65,14 +65,13 @@ export function lossIn(
     const text = String(value).toLowerCase();
     if (kind === "flag") isLost ||= LOST_FLAG.test(text);
     else if (kind === "state" || kind === "code" || kind === "word") {
-      if (NO_STATE.test(text)) return { skipped: `status ${shortened(String(value))}` };
       // Numbers as of Uptime Kuma: 0 down, 1 up, 2 pending, 3 maintenance.
-      if (!hasRtt && kind === "state" && (text === "2" || text === "3")) return { skipped: `status ${text}` };
+      const isPaused = kind === "state" && !hasRtt && (text === "2" || text === "3");
+      if (isPaused || NO_STATE.test(text)) return { skipped: `status ${shortened(String(value))}` };
       isLost ||= LOST_WORD.test(text) || NO_REPLY_SENTENCE.test(text) ||
         (kind !== "word" && LOST_CODE.test(text)) || (kind === "state" && text === "0");
     } else {
       const number = decimal(text.replace(/\s*%$/, ""));
-      if (Number.isNaN(number)) continue;
       if (number < 0 || number > 100 && (kind === "loss" || kind === "percent")) {
         return { reason: "invalidInteger", found: `${names[field]} ${shortened(text)}` };
       }
@@ -84,7 +83,7 @@ export function lossIn(
       } else {
         isLost ||= number === 100;
         scale.hasPercent ||= number > 1;
-        if (number <= 1 || kind === "percent" || !scale.hasFraction) continue;
+        if (!(number > 1) || kind === "percent" || !scale.hasFraction) continue;
         const found = `${names[field]} ${number}: losses of 1 before it were read as fractions`;
         const advice = "name the column loss_percent if its numbers are percent";
         return { reason: "invalidInteger", found, expected: "losses of one unit", advice };
