@@ -152,14 +152,10 @@ const zoneOffsets = new Map<string, number | string>();
 
 /** Whether a text is an IANA name of a zone, or an offset such as `+01:00`. */
 export function isZone(zone: string): boolean {
-  try {
-    return typeof offsetOf(zone, 0) === "number";
-  } catch {
-    return false;
-  }
+  return typeof offsetOf(zone, 0) === "number";
 }
 
-/** The offset from UTC at a local time, in ms, or why there is none. @throws {RangeError} Unknown name. */
+/** The offset from UTC at a local time, in ms, or why there is none. */
 function offsetOf(zone: string, localMs: number): number | string {
   if (zone === "+00") return 0;
   const [, sign, hours, minutes = "0"] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? [];
@@ -169,16 +165,15 @@ function offsetOf(zone: string, localMs: number): number | string {
     return isReal ? offset : `there is no offset ${zone}`;
   }
   const key = `${zone} ${Math.floor(localMs / QUARTER_MS)}`;
-  const known = zoneOffsets.get(key);
-  if (known !== undefined) return known;
+  let offset = zoneOffsets.get(key);
+  if (offset !== undefined) return offset;
   const local = Temporal.Instant.fromEpochMilliseconds(localMs).toZonedDateTimeISO("UTC").toPlainDateTime();
-  // They differ in the hour that summer time skips, and in the one that exists twice when it ends.
-  const earlier = local.toZonedDateTime(zone, { disambiguation: "earlier" });
-  const later = local.toZonedDateTime(zone, { disambiguation: "later" });
-  const fault = earlier.toPlainDateTime().equals(local) ? "exists twice" : "does not exist";
-  const offset = earlier.equals(later)
-    ? earlier.offsetNanoseconds / 1e6
-    : `this time ${fault} in the zone ${zone}`;
+  try {
+    offset = local.toZonedDateTime(zone, { disambiguation: "reject" }).offsetNanoseconds / 1e6;
+  } catch {
+    // When summer time begins and ends.
+    offset = `this time does not exist or exists twice in the zone ${zone}`;
+  }
   if (zoneOffsets.size === MAX_OFFSETS) zoneOffsets.clear();
   zoneOffsets.set(key, offset);
   return offset;

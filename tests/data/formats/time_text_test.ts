@@ -81,14 +81,10 @@ Deno.test("parseTimeUs() takes the zone of times without one, and their own zone
   for (const [text, zone, time] of expected) {
     assertEquals(parseTimeUs(text, "seconds", zone), { timeUs: Date.parse(time) * 1000 }, text);
   }
-  for (
-    const [text, found] of [["2026-03-29 02:30:00", "does not exist"], [
-      "2026-10-25 02:30:00",
-      "exists twice",
-    ]]
-  ) {
+  for (const text of ["2026-03-29 02:30:00", "2026-10-25 02:30:00"]) {
     const parsed = parseTimeUs(text, "seconds", "Europe/Berlin");
-    assertEquals("fault" in parsed && parsed.fault.found, `this time ${found} in the zone Europe/Berlin`);
+    const found = "this time does not exist or exists twice in the zone Europe/Berlin";
+    assertEquals("fault" in parsed && parsed.fault.found, found);
   }
   assertEquals(["Asia/Kolkata", "-03:30", "UTC", "Mars/Base", "+25:00", ""].map(isZone), [
     ...[true, true, true, false, false, false],
