@@ -63,8 +63,8 @@ class FpingReader extends PacketReader {
   #hasIntervals = false;
   /** Targets whose last summary is of an interval: one without such a time is the total. */
   readonly #intervals = new Set<string>();
-  /** The newest time of a packet: `-D` writes none before ICMP errors. */
-  #lastUs = NaN;
+  /** The time of the newest packet: `-D` writes none before ICMP errors. */
+  #nearUs: number | undefined;
 
   read(text: string, place: Place, fault: Rejection | undefined): void {
     const { line } = place;
@@ -75,8 +75,9 @@ class FpingReader extends PacketReader {
       this.#intervals.clear();
     } else if (OTHER.test(text)) return;
     // Without a number, it is of the next packet, which another line may report as well.
-    else if ((found = ICMP_ERROR.exec(text))) this.#packet(place, found[1], null);
-    else if (text.startsWith("{")) this.#readJson(text, line);
+    else if ((found = ICMP_ERROR.exec(text))) {
+      this.#packet({ nearUs: this.#nearUs, ...place }, found[1], null);
+    } else if (text.startsWith("{")) this.#readJson(text, line);
     else if (LOCAL_ERROR.test(text)) this.take({ skipped: "local error" }, line);
     else if ((found = VALUES.exec(text))) this.#values(place, found[1], found[2].trim().split(" "));
     else if ((found = PACKET.exec(text))) this.#packet(place, found[1], found[3] ?? null, Number(found[2]));
@@ -118,10 +119,10 @@ class FpingReader extends PacketReader {
     return this.run;
   }
 
-  #packet({ line, timeUs }: Place, name: string, rtt: unknown, sequence?: number): void {
+  #packet(place: Place, name: string, rtt: unknown, sequence?: number): void {
     this.#select(name);
-    if (!Number.isNaN(timeUs)) this.#lastUs = timeUs;
-    this.echo({ line, timeUs: this.#lastUs }, readRtt(rtt, 1, this.options), sequence);
+    if (sequence !== undefined) this.#nearUs = Number.isNaN(place.timeUs) ? undefined : place.timeUs;
+    this.echo(place, readRtt(rtt, 1, this.options), sequence);
   }
 
   /** Handles the packets of a run: one row if the line has a time, otherwise packets an interval apart. */

@@ -61,6 +61,8 @@ export interface Place {
   readonly line: number;
   /** Microseconds since 1970; NaN if the line has no time. */
   timeUs: number;
+  /** A time before, for a line without one. */
+  readonly nearUs?: number | undefined;
 }
 
 /** The RTT in ms or {@link FAILED_RTT_MS}, or why there is none. */
@@ -80,8 +82,8 @@ export class Run {
   /** Packets that may still change, by sequence number (unwrapped beyond 16 bits). */
   readonly bySequence = new Map<number, Echo>();
   lastSequence: number | undefined;
-  lastTimeUs = NaN;
-  /** Between packets. */
+  /** The last packet with a time, and the time between packets. */
+  timed = { sequence: 0, timeUs: NaN };
   stepUs = 1e6;
   numEchoes = 0;
   numReplies = 0;
@@ -203,26 +205,25 @@ export abstract class PacketReader implements TextReader {
       this.endRun();
       this.#add(place, outcome, sent);
     } else if (!known) {
-      const distance = sequence - (last ?? sequence - 1);
-      const stepUs = (place.timeUs - this.run.lastTimeUs) / distance;
+      const { timed } = this.run;
+      const stepUs = (place.timeUs - timed.timeUs) / (sequence - timed.sequence);
       if (stepUs > 0) this.run.stepUs = stepUs;
-      this.addLosses(place, distance - 1);
+      this.addLosses(place, sequence - 1 - (last ?? sequence - 1));
       this.#add(place, outcome, sequence);
     } else if (isReply(outcome) && !isReply(known.outcome)) {
       // A late reply replaces its loss; a copy counts once.
       known.outcome = outcome;
       known.run.numReplies++;
     } else if (Number.isNaN(known.timeUs)) known.timeUs = place.timeUs;
-    this.run.lastTimeUs = place.timeUs;
   }
 
   /** Adds losses after the last packet: a row for each, or one for all if lines imply very many. */
   protected addLosses({ line, timeUs }: Place, numLost: number): void {
-    const { lastSequence: last = -1, lastTimeUs, stepUs } = this.run;
+    const { lastSequence: last = -1, timed, stepUs } = this.run;
     const isMany = this.#numImplied + numLost > MAX_IMPLIED + IMPLIED_PER_LINE * line;
     const numEach = isMany ? numLost : 1;
     for (let i = numEach; i <= numLost; i += numEach) {
-      const lostUs = Math.round(lastTimeUs + (i - numEach + 1) * stepUs);
+      const lostUs = Math.round(timed.timeUs + (last + i - numEach + 1 - timed.sequence) * stepUs);
       this.#numImplied++;
       this.#add({ line, timeUs: Number.isNaN(lostUs) ? timeUs : lostUs }, FAILED_RTT_MS, last + i, numEach);
     }
@@ -238,15 +239,17 @@ export abstract class PacketReader implements TextReader {
   /** @param numPackets Of a loss. */
   #add(place: Place, outcome: Outcome, sequence: number, numPackets = 1): void {
     const { run } = this;
-    const { line, timeUs } = place;
-    const echo = { line, timeUs, run, n: run.numTaken, outcome, numPackets };
+    const echo = { ...place, run, n: run.numTaken, outcome, numPackets };
     this.#pending.push(echo);
     run.numTaken += numPackets;
     run.numEchoes += numPackets;
     if (isReply(outcome)) run.numReplies++;
     if (numPackets === 1) run.bySequence.set(sequence, echo);
     run.bySequence.delete(sequence - MAX_GAP - 1);
-    run.lastSequence = Math.max(sequence, run.lastSequence ?? sequence);
+    if (sequence > (run.lastSequence ?? -1)) {
+      run.lastSequence = sequence;
+      if (!Number.isNaN(place.timeUs)) run.timed = { sequence, timeUs: place.timeUs };
+    }
     while (this.#pending.length > MAX_LATE || this.#pending[0] && isReply(this.#pending[0].outcome)) {
       this.#report();
     }
@@ -264,7 +267,8 @@ export abstract class PacketReader implements TextReader {
     if (!this.#isSaid) this.#say();
     const { source: src, destination: dst } = run;
     const order = { startS: this.#startS, intervalS: this.options.intervalS };
-    const timeUs = Number.isNaN(place.timeUs) ? intervalTimeUs(order, n) : place.timeUs;
+    const { timeUs: givenUs, nearUs = intervalTimeUs(order, n) } = place;
+    const timeUs = Number.isNaN(givenUs) ? nearUs : givenUs;
     this.take(pingRow({ src, dst, timeUs, rttsMs, numLost }, this.options), place.line);
   }
 
