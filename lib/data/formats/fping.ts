@@ -83,7 +83,7 @@ class FpingReader extends PacketReader {
     else if ((found = PACKET.exec(text))) this.#packet(place, found[1], found[3] ?? null, Number(found[2]));
     else if ((found = SUMMARY.exec(text))) {
       const [, name, numSent, numReceived, meanRtt] = found;
-      this.#summary(place, name, [numSent, numReceived], meanRtt, false);
+      this.#summary(place, name, [numSent, numReceived], meanRtt);
     } else if ((found = ALIVE.exec(text))) {
       const [, name, state, rtt] = found;
       const advice = "run fping with -e, which shows it";
@@ -108,7 +108,9 @@ class FpingReader extends PacketReader {
     if (type === "resp" || type === "timeout") this.#packet(place, name, rtt, Number(seq));
     else if (type === "vSum" && Array.isArray(values)) this.#values(place, name, values);
     else if (type === "summary" || type === "intSum") {
-      this.#summary(place, name, [xmt, rcv], rttAvg, type === "intSum");
+      this.#hasIntervals ||= type === "intSum";
+      if (type === "intSum") this.#intervals.delete(name);
+      this.#summary(place, name, [xmt, rcv], rttAvg);
     } else this.take({ skipped: `fping ${shortened(type)}` }, line);
   }
 
@@ -141,10 +143,9 @@ class FpingReader extends PacketReader {
     this.endRun();
   }
 
-  #summary(place: Place, name: string, counts: unknown[], meanRtt: unknown, isInterval: boolean): void {
-    const isTotal = !isInterval && this.#intervals.delete(name);
-    if (isTotal) return;
-    if (isInterval || this.#hasIntervals) this.#intervals.add(name);
+  #summary(place: Place, name: string, counts: unknown[], meanRtt: unknown): void {
+    if (this.#intervals.delete(name)) return;
+    if (this.#hasIntervals) this.#intervals.add(name);
     const { numReplies, numEchoes } = this.#select(name);
     const [numSent, numReceived] = counts.map(Number);
     if (numSent === 0) this.take({ skipped: "nothing sent" }, place.line);
