@@ -4,7 +4,7 @@ import type { PingRow, Rejection } from "./format.ts";
 
 /** How many times are remembered, each with its first row. */
 const MAX_MOMENTS = 4096;
-/** Fewer conflicts may be repeated times rather than a second series, as may conflicts of few moments. */
+/** Fewer conflicts, or conflicts in few moments, may be repeated times rather than a second series. */
 const MIN_CONFLICTS = 8;
 const MOMENTS_PER_CONFLICT = 10;
 const MAX_TEXT = 64;
@@ -36,7 +36,7 @@ export class MomentCheck {
     const { srcAddr, dstAddr, rttsMs: [rttMs] } = first.row;
     if (row.srcAddr !== srcAddr || row.dstAddr !== dstAddr || row.rttsMs[0] === rttMs) return undefined;
     const texts = others.map((field) => textOf(fields[field]));
-    // Numbers are those of packets, in most tables.
+    // Numbers in which rows differ are mostly those of packets.
     const at = texts.findIndex((text, i) =>
       text !== first.texts[i] && isWord(text) && isWord(first.texts[i])
     );

@@ -61,7 +61,7 @@ export interface Place {
   readonly line: number;
   /** Microseconds since 1970; NaN if the line has no time. */
   timeUs: number;
-  /** A time before, for a line without one. */
+  /** The time if neither this line nor another one about the packet has one. */
   readonly nearUs?: number | undefined;
 }
 
@@ -98,7 +98,7 @@ export class Run {
 
 export abstract class PacketReader implements TextReader {
   abstract readonly format: string;
-  /** The one of the following lines. */
+  /** The run of the lines that follow. */
   protected run = new Run(undefined, undefined, 0);
   /** Runs by destination. */
   protected readonly runs = new Map<string, Run>();
@@ -107,7 +107,7 @@ export abstract class PacketReader implements TextReader {
   #numImplied = 0;
   /** When the first packet was sent, Unix seconds, for lines without a time. */
   #startS: number | undefined;
-  /** Whether the line before had a time. */
+  /** Whether the line before had a time: among such lines, a time alone is an empty line. */
   #isTimed = false;
   /** The zone that the text stated last, which holds for its times without one. */
   #zone: string | undefined;
@@ -156,7 +156,7 @@ export abstract class PacketReader implements TextReader {
     const timeUs = "timeUs" in parsed ? parsed.timeUs : NaN;
     if (text !== "") this.#isTimed = true;
     else if (!this.#isTimed && ("timeUs" in parsed || startS === undefined)) {
-      // A time alone on a line, as `date` prints it, is the beginning of the next run, even if it is unknown.
+      // A time alone on a line, as `date` prints it, begins the next run. Its start may be unknown.
       this.runs.clear();
       this.endRun(0);
       this.#startS = timeUs / 1e6;
