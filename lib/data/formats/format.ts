@@ -369,6 +369,6 @@ export function hostOf(text: string): string {
   const [first, second] = (HOST_AND_HOST.exec(text) ?? []).slice(1).map(readAddress);
   // If both are addresses, the text is ambiguous.
   if (first && !first.bytes !== !second.bytes) return first.bytes ? first.text : second.text;
-  const [, bracketed, host = bracketed] = URL_OR_PORT.exec(text) ?? [];
-  return host ?? text.replace(/^([^%:]*:[^%]*)%\w[\w.-]*$/, "$1");
+  const [, bracketed, host] = URL_OR_PORT.exec(text) ?? [];
+  return bracketed ?? host ?? text.replace(/^([^%:]*:[^%]*)%\w[\w.-]*$/, "$1");
 }
