@@ -46,13 +46,14 @@ export function hasLine(head: string, isKnown: (text: string) => boolean): boole
 function splitTime(line: string, isSecond = false): { written?: WrittenTime; text: string } {
   const at = line.startsWith("[") || line.startsWith("(") ? 1 : 0;
   const written = timeAtStart(line.slice(at, at + MAX_TIME_CHARACTERS));
+  const { unix, hour = unix } = written?.parts ?? {};
   const rest = written ? line.slice(at + written.text.length) : "";
   const [between] = AFTER_TIME.exec(rest) ?? [];
-  if (!written || between === undefined) return { text: line };
+  if (!written || hour === undefined || between === undefined) return { text: line };
   const text = rest.slice(between.length);
   // If a logger adds its local time to that of `ping -D`, the Unix time is the clear one.
-  const second = written.parts && !isSecond ? splitTime(text, true) : undefined;
-  return second?.written && !second.written.parts ? second : { written, text };
+  const second = unix === undefined && !isSecond ? splitTime(text, true) : undefined;
+  return second?.written?.parts.unix ? second : { written, text };
 }
 
 /** Where and when a packet was reported. */
@@ -151,7 +152,7 @@ export abstract class PacketReader implements TextReader {
       this.#isTimed = false;
       return this.read(text, { line, timeUs: NaN }, undefined);
     }
-    this.#zone = written.parts?.zone ?? this.#zone;
+    this.#zone = written.parts.zone ?? this.#zone;
     const parsed = writtenTimeUs(written, "seconds", zone, this.#zone);
     const timeUs = "timeUs" in parsed ? parsed.timeUs : NaN;
     if (text !== "") this.#isTimed = true;

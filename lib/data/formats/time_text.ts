@@ -12,8 +12,9 @@ const OFFSET = String.raw`[+-]\d\d(?::?\d\d)?(?!\d)`;
 /** Go writes the offset, the name and its own clock: `+0000 UTC m=+0.1`. */
 const ZONE = String
   .raw`(?: ?(?<zone>[Zz](?!\w)|${OFFSET}|${ZONE_WORD})(?: (?:${ZONE_WORD}|${OFFSET}))?(?: m=[+-][\d.]+)?)?`;
-/** Dates with a time of day: ISO 8601 and databases, `date`, mail and HTTP, German, and slashes. */
+/** Unix seconds, or dates: ISO 8601 and databases, `date`, mail and HTTP, German, and slashes. */
 const FORMS = [
+  String.raw`(?<unix>\d{9}\.\d+|\d{10}(?:\.\d+)?)`,
   String.raw`(?<year>\d{4})(?<mark>[-/])(?<month>\d\d?)\k<mark>(?<day>\d\d?)(?:[Tt ]${CLOCK}${ZONE})?`,
   String
     .raw`(?:[A-Z][a-z]{2} )?(?<name>[A-Z][a-z]{2}) {1,2}(?<day>\d\d?) ${CLOCK}${ZONE}(?: (?<year>\d{4})\b)?`,
@@ -33,7 +34,6 @@ const ZONES: Readonly<Record<string, string>> = {
  * and `1.7672256E9` of Java.
  */
 const UNIX_TIME = /^\d+(?:[.,]\d+)?$|^\d\.(?:\d+e|\d{9,}e\+0?)9$/i;
-const LEADING_UNIX_TIME = /^(?:\d{9}\.\d+|\d{10}(?:\.\d+)?)/;
 /** Units of Unix time in microseconds. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
 export type TimeUnit = keyof typeof UNITS_US;
@@ -48,22 +48,13 @@ type ParsedTime = { timeUs: number } | { fault: TimeFault };
 
 type Parts = Readonly<Record<string, string | undefined>>;
 
-/** A time at the beginning of a text, which it may leave incomplete. */
+/** A time at the beginning of a text, with its parts as written, some of which may be missing. */
 export interface WrittenTime {
   readonly text: string;
-  /** Year, month and so on as written; undefined for Unix time. */
-  readonly parts?: Parts;
+  readonly parts: Parts;
 }
 
-/** The time with a time of day at the beginning of a text. */
 export function timeAtStart(head: string): WrittenTime | undefined {
-  const [unix] = LEADING_UNIX_TIME.exec(head) ?? [];
-  if (unix !== undefined) return { text: unix };
-  const written = dateAtStart(head);
-  return written?.parts?.hour === undefined ? undefined : written;
-}
-
-function dateAtStart(head: string): WrittenTime | undefined {
   for (const form of FORMS) {
     const found = form.exec(head);
     if (found?.groups) return { text: found[0], parts: found.groups };
@@ -82,19 +73,19 @@ function dateAtStart(head: string): WrittenTime | undefined {
 export function parseTimeUs(text: string, unit: TimeUnit = "seconds", zone?: string): ParsedTime {
   const isShort = text.length <= MAX_TIME_CHARACTERS;
   if (isShort && UNIX_TIME.test(text)) return unixTime(Number(text.replace(",", ".")), unit);
-  const written = isShort ? dateAtStart(text) : undefined;
+  const written = isShort ? timeAtStart(text) : undefined;
   if (written?.text.length === text.length) return writtenTimeUs(written, unit, zone);
   return { fault: { found: "it is not a time", expected: `a time as ISO 8601 or Unix ${unit}` } };
 }
 
 /** The instant of a written time. @param stated The zone that it states. */
 export function writtenTimeUs(
-  { text, parts }: WrittenTime,
+  { parts }: WrittenTime,
   unit: TimeUnit,
   zone: string | undefined,
-  stated: string | undefined = parts?.zone,
+  stated: string | undefined = parts.zone,
 ): ParsedTime {
-  if (!parts) return unixTime(Number(text), unit);
+  if (parts.unix) return unixTime(Number(parts.unix), unit);
   const expected = `a time as ISO 8601 or Unix ${unit}`;
   const fault = (found: string) => ({ fault: { found, expected } });
   if (parts.slashed) return fault("its day and month may be in either order");
