@@ -136,7 +136,7 @@ export abstract class PacketReader implements TextReader {
     });
     if (text !== undefined) return;
     if (this.#rest !== "") this.#endLine();
-    this.#flush();
+    this.#settle(0);
     this.end();
   }
 
@@ -172,10 +172,6 @@ export abstract class PacketReader implements TextReader {
   /** Ends the text. */
   protected end(): void {}
 
-  #flush(): void {
-    while (this.#pending.length > 0) this.#report();
-  }
-
   /** Attributes the following lines to a run. */
   protected setRun(run: Run): void {
     this.run = run;
@@ -184,7 +180,7 @@ export abstract class PacketReader implements TextReader {
   }
 
   protected endRun(numTaken = this.run.numTaken): void {
-    this.#flush();
+    this.#settle(0);
     this.setRun(new Run(this.run.source, this.run.destination, numTaken));
   }
 
@@ -251,16 +247,17 @@ export abstract class PacketReader implements TextReader {
       run.lastSequence = sequence;
       if (!Number.isNaN(place.timeUs)) run.timed = { sequence, timeUs: place.timeUs };
     }
-    while (this.#pending.length > MAX_LATE || this.#pending[0] && isReply(this.#pending[0].outcome)) {
-      this.#report();
-    }
+    this.#settle(MAX_LATE);
   }
 
-  #report(): void {
-    const echo = this.#pending.shift() as Echo;
-    const { line, run, n, outcome, numPackets } = echo;
-    if (typeof outcome !== "number") return this.take(outcome, line);
-    this.takeRow(echo, run, n, [outcome], isReply(outcome) ? 0 : numPackets);
+  /** Reports the oldest packets. @param numKept How many may stay, from the first one without a reply on. */
+  #settle(numKept: number): void {
+    for (let echo; (echo = this.#pending[0]); this.#pending.shift()) {
+      const { line, run, n, outcome, numPackets } = echo;
+      if (this.#pending.length <= numKept && !isReply(outcome)) return;
+      if (typeof outcome !== "number") this.take(outcome, line);
+      else this.takeRow(echo, run, n, [outcome], isReply(outcome) ? 0 : numPackets);
+    }
   }
 
   /** Takes a row of packets. @param n Number of packets before it, for its time if its line has none. */
