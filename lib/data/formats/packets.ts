@@ -147,15 +147,11 @@ export abstract class PacketReader implements TextReader {
     if (whole.length > MAX_LINE_CHARACTERS) return this.reject(whole, line);
     const { zone, startS } = this.options;
     const { written, text } = splitTime(whole.trim());
-    if (!written) {
-      if (text === "") return;
-      this.#isTimed = false;
-      return this.read(text, { line, timeUs: NaN }, undefined);
-    }
-    this.#zone = written.parts.zone ?? this.#zone;
-    const parsed = writtenTimeUs(written, "seconds", zone, this.#zone);
+    this.#zone = written?.parts.zone ?? this.#zone;
+    const parsed = written ? writtenTimeUs(written, "seconds", zone, this.#zone) : { timeUs: NaN };
     const timeUs = "timeUs" in parsed ? parsed.timeUs : NaN;
-    if (text !== "") this.#isTimed = true;
+    if (text !== "") this.#isTimed = written !== undefined;
+    else if (!written) return;
     else if (!this.#isTimed && ("timeUs" in parsed || startS === undefined)) {
       // A time alone on a line, as `date` prints it, begins the next run. Its start may be unknown.
       this.runs.clear();
@@ -164,7 +160,7 @@ export abstract class PacketReader implements TextReader {
     }
     if ("timeUs" in parsed) return this.read(text, { line, timeUs }, undefined);
     const advice = startS === undefined ? "or give --start TIME and --interval SECONDS" : undefined;
-    const fault = { advice, ...wrongTime(`time ${written.text}`, parsed.fault) };
+    const fault = { advice, ...wrongTime(`time ${written?.text}`, parsed.fault) };
     if (text === "") this.take(fault, line);
     else this.read(text, { line, timeUs }, startS === undefined ? fault : undefined);
   }
