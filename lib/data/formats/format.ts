@@ -282,6 +282,7 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
     return { reason: "versionMismatch", found: `${src.text} and ${dst.text}`, advice };
   }
   const { timeUs, msmId = NaN, prbId = NaN, sizeBytes = NaN } = ping;
+  const isEach = options.rtt === "each" || ping.rttsMs.length === 1;
   return {
     msmId,
     prbId,
@@ -289,7 +290,7 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
     srcAddr: src.canonical,
     dstAddr: dst.canonical,
     ipVersion: src.bytes.length === 4 ? 4 : 6,
-    rttsMs: options.rtt === "each" ? ping.rttsMs : [summarise(ping.rttsMs, options.rtt)],
+    rttsMs: isEach ? ping.rttsMs : [summarise(ping.rttsMs, options.rtt)],
     sizeBytes,
     numLost: ping.numLost === undefined ? numLostOf(ping.rttsMs, options.rtt) : [ping.numLost],
   };

@@ -206,7 +206,7 @@ function sequenceIn(text: string): number | undefined {
 /** The addresses in a line, in the form of RFC 5952, without adjacent punctuation. */
 function addressesIn(text: string): string[] {
   const words = text.match(/[0-9a-f.:]+/gi) ?? [];
-  return words.flatMap((word) => {
+  return words.filter((word) => /[.:]/.test(word)).flatMap((word) => {
     // A colon follows the address of a reply, but an address may itself end in `::`.
     const bytes = parseAddress(word.replace(/(?<!:):$|\.$/, ""));
     return bytes ? [formatAddress(bytes)] : [];

@@ -12,9 +12,8 @@ const OFFSET = String.raw`[+-]\d\d(?::?\d\d)?(?!\d)`;
 /** Go writes the offset, the name and its own clock: `+0000 UTC m=+0.1`. */
 const ZONE = String
   .raw`(?: ?(?<zone>[Zz](?!\w)|${OFFSET}|${ZONE_WORD})(?: (?:${ZONE_WORD}|${OFFSET}))?(?: m=[+-][\d.]+)?)?`;
-/** Unix seconds, or dates: ISO 8601 and databases, `date`, mail and HTTP, German, and slashes. */
+/** Dates: ISO 8601 and databases, `date`, mail and HTTP, German, and slashes. */
 const FORMS = [
-  String.raw`(?<unix>\d{9}\.\d+|\d{10}(?:\.\d+)?)`,
   String.raw`(?<year>\d{4})(?<mark>[-/])(?<month>\d\d?)\k<mark>(?<day>\d\d?)(?:[Tt ]${CLOCK}${ZONE})?`,
   String
     .raw`(?:[A-Z][a-z]{2} )?(?<name>[A-Z][a-z]{2}) {1,2}(?<day>\d\d?) ${CLOCK}${ZONE}(?: (?<year>\d{4})\b)?`,
@@ -34,6 +33,7 @@ const ZONES: Readonly<Record<string, string>> = {
  * and `1.7672256E9` of Java.
  */
 const UNIX_TIME = /^\d+(?:[.,]\d+)?$|^\d\.(?:\d+e|\d{9,}e\+0?)9$/i;
+const LEADING_UNIX_TIME = /^(?:\d{9}\.\d+|\d{10}(?:\.\d+)?)/;
 /** Units of Unix time in microseconds. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
 export type TimeUnit = keyof typeof UNITS_US;
@@ -55,6 +55,8 @@ export interface WrittenTime {
 }
 
 export function timeAtStart(head: string): WrittenTime | undefined {
+  const [unix] = LEADING_UNIX_TIME.exec(head) ?? [];
+  if (unix !== undefined) return { text: unix, parts: { unix } };
   for (const form of FORMS) {
     const found = form.exec(head);
     if (found?.groups) return { text: found[0], parts: found.groups };
