@@ -155,12 +155,12 @@ async function make(
 
 /** Writes a checkpoint with all weights and the optimizer state of the base. */
 async function saveMerged(
-  { weights, trainingData }: AdaptedModel,
+  { weights, trainingData, pool }: AdaptedModel,
   { checkpoint, config, base: { base } }: { checkpoint: string; config: RunConfig; base: AdaptedFrom },
   staged: Output,
 ): Promise<void> {
   const { state, optimizer } = loadResumable(base);
-  const { state: { files: _, ...kept }, pool } = loadCheckpoint(checkpoint);
+  const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
   const content = { state: { ...state, ...kept, config }, weights, optimizer, trainingData, pool };
   const folder = saveCheckpoint(join(staged.folder, CHECKPOINTS), content, { keep: 1 });
   for (const path of [...checkpointFiles(folder), join(folder, "../latest")]) {
@@ -217,7 +217,7 @@ async function followLines(
     kept = [...kept, ...fresh].slice(-maxMeasurements);
     const named = new Set(fit.addresses ?? unknownAddresses(model, fresh, model.rows));
     const addresses = [...addressesOf(fresh).keys()].filter((address) => named.has(address));
-    if (addresses.length === 0) continue;
+    if (addresses.length === 0 && !model.pool) continue;
     const adaptation = await model.fit(registry, kept, { ...fit, addresses });
     noteAdaptation(adaptation, stage.log);
     await publish(countsOf(adaptation, model));

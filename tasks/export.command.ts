@@ -38,6 +38,10 @@ export const exportCommand = command({
     ),
     calibration,
     noPool,
+    memoryMb: option.number(
+      "megabytes of remembered measurements, which browsers download; older ones are thinned out",
+      { default: 8, min: 0 },
+    ),
     names,
     report,
     overwrite: overwriteFolder,

@@ -5,6 +5,7 @@
  * @module
  */
 import { defineStage, serveStage, type StageResult } from "../lib/cli/stage.ts";
+import { withSmallerMemory } from "../lib/model/pool/pair_memory.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
@@ -21,7 +22,7 @@ import { exportCommand } from "./export.command.ts";
 export const exportStage = defineStage(
   exportCommand,
   async (
-    { checkpoint: path, output, form, dtype, noPool, names, overwrite, ...files },
+    { checkpoint: path, output, form, dtype, noPool, memoryMb, names, overwrite, ...files },
     stage,
   ): Promise<StageResult> => {
     const bundled = await readPage("export");
@@ -32,7 +33,7 @@ export const exportStage = defineStage(
     const info = { ...described.info, config: { ...checkpoint.config } };
     const content: SiteContent = {
       checkpoint,
-      pool: noPool ? undefined : checkpoint.pool,
+      pool: noPool || !checkpoint.pool ? undefined : withSmallerMemory(checkpoint.pool, memoryMb),
       info,
       calibration: described.calibration?.shares ?? null,
       dtype,

@@ -51,6 +51,10 @@ export const trainCommand = command({
       "validation measurements that the pool is fitted to after training; 0 for no pool",
       { default: 1000, min: 0, max: 1_000_000 },
     ),
+    memoryMb: option.number(
+      "megabytes of training measurements that answers remember, about 8 bytes each; older ones are thinned out",
+      { default: 64, min: 0.01, max: 100_000 },
+    ),
     engine,
     onCorrupt,
     verify,

@@ -65,6 +65,7 @@ async function trainOn(
     checked,
     onCorrupt: options.onCorrupt,
     maxMeasurements: options.poolMeasurements,
+    memoryMb: options.memoryMb,
     seed: options.seed,
   });
   const fit = async (checkpoint: string) => {

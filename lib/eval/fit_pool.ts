@@ -58,6 +58,8 @@ export interface FitPoolOptions {
   readonly onCorrupt?: "error" | "skip" | undefined;
   /** Maximum number of measurements that the weights are chosen on. */
   readonly maxMeasurements: number;
+  /** The size of the remembered measurements, MB (64). */
+  readonly memoryMb?: number | undefined;
   readonly seed: number;
 }
 
@@ -96,10 +98,14 @@ export async function fitPoolOf(
   const drawn: EvalCase[] = [];
   let tables: PoolTables | undefined;
   for await (const { rows, draw } of validationSplits(options, hooks)) {
-    tables ??= await rememberedOf(rows.training, { placeOf, seed: options.seed }, {
-      ...hooks,
-      onRow: during("remembering RTTs"),
-    });
+    tables ??= await rememberedOf(
+      rows.training,
+      { placeOf, seed: options.seed, memoryMb: options.memoryMb },
+      {
+        ...hooks,
+        onRow: during("remembering RTTs"),
+      },
+    );
     drawn.push(...await draw());
   }
   if (!tables || tables.isEmpty) return undefined;
@@ -180,20 +186,14 @@ async function* validationSplits(
   }
 }
 
-/** Maximum number of training measurements to remember. Larger sets are reduced to every n-th row. */
-const MAX_REMEMBERED = 20_000_000;
-
 async function rememberedOf(
   rows: ProbeRowSource,
-  { placeOf, seed }: { placeOf: PlaceOf; seed: number },
+  { placeOf, ...options }: { placeOf: PlaceOf; seed: number; memoryMb?: number | undefined },
   hooks: Pick<StageHooks, "signal"> & { onRow: (done: number, total: number) => void },
 ): Promise<PoolTables> {
-  const tables = new PoolTables(placeOf, seed);
+  const tables = new PoolTables(placeOf, options);
   const pacer = new EventLoopPacer(hooks);
-  let total = 0;
-  for (let r = 0; r < rows.numRows; r++) total += rows.numMeasurements(r);
-  const stride = Math.max(1, Math.ceil(total / MAX_REMEMBERED));
-  for (let r = 0; r < rows.numRows; r += stride) {
+  for (let r = 0; r < rows.numRows; r++) {
     const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = rows.row(r);
     const [sources, destinations] = [srcAddrs, dstAddrs].map((names) =>
       names.map((name) => PoolTables.endOf(addressBytes(name)))
@@ -369,11 +369,14 @@ async function casesOf(
     await model.likelyRttDistributions(part.map(({ query }) => query), ({ pFailed, probabilities }, i) => {
       const { query, rttCode, hidden, fold, subject } = part[i];
       const question = { ...query, context: contextThatFits(query, model.config.sequenceLength) };
-      failures.push({
-        ...pool.failureCaseOf(question, pFailed, hidden),
-        isFailed: rttCode === null,
-        weight: weightOf(`tried ${subject}`),
-      });
+      const ofFailures = pool.failureCaseOf(question, pFailed, hidden);
+      if (ofFailures) {
+        failures.push({
+          ...ofFailures,
+          isFailed: rttCode === null,
+          weight: weightOf(`tried ${subject}`),
+        });
+      }
       if (rttCode !== null) {
         cases.push({
           ...pool.caseOf(question, probabilities, rttCode, fold && recallWithout(fold)),
@@ -381,7 +384,7 @@ async function casesOf(
           probability: probabilities[indexOfCode(rttCode)],
         });
       }
-      onProgress(failures.length, asked.length);
+      onProgress(first + i + 1, asked.length);
     }, options);
     signal?.throwIfAborted();
   }

@@ -14,8 +14,10 @@ import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { faultOfWeights, MEMORIES, NUM_COMPONENTS, weightsOf } from "./pool/forecasts.ts";
 import { indexOfCode } from "./pool/kernel_mixture.ts";
+import { type MemoryName, memoryTensors } from "./pool/pair_memory.ts";
+import { NUM_COLUMNS, NUM_SHARES } from "./pool/time_kernels.ts";
 import { NUM_FAILURE_KINDS } from "./pool/no_reply.ts";
-import { POOL_COLUMNS, POOL_TENSORS } from "./pool/pool.ts";
+import { ADAPTED_COLUMNS, POOL_COLUMNS, POOL_TENSORS } from "./pool/pool.ts";
 import { NUM_KINDS } from "./pool/question_kinds.ts";
 import {
   type Allowed,
@@ -66,6 +68,7 @@ const TENSORS: readonly Tensor[] = [
   ["num_updates", [whole(0, 2 ** 32)]],
   ["loss_scale", [real(LOSS_SCALE.min, LOSS_SCALE.max), whole(0, 2 ** 24)]],
   ...POOL_COLUMNS,
+  ...ADAPTED_COLUMNS,
 ];
 /** Bounds that do not depend on the model. Tensors without bounds may have all finite numbers. */
 const BOUNDS: ReadonlyMap<string, Bounds> = new Map(
@@ -145,6 +148,7 @@ function indexOfOther(values: TensorArray, { columns, run = 1 }: Bounds): number
 function* faultsBetween(tensors: Tensors): Generator<string> {
   const fits = tensors.get(nameOfCoordinates("fits"));
   if (fits) yield* faultsOfFits(fits);
+  if (tensors.has(ADAPTED_COLUMNS[0][0])) yield* faultsOfPairs(tensors, "adapted");
   // `Pool` rejects weights that another version fitted.
   if (!tensors.has(POOL_TENSORS.range[0]) || faultOfWeights(tensors) !== undefined) return;
   for (const [name, { length: width }] of POOL_COLUMNS) {
@@ -156,7 +160,8 @@ function* faultsBetween(tensors: Tensors): Generator<string> {
   yield* faultsOfPoolWeights(weightsOf(tensors));
   const rows = (part: keyof typeof POOL_TENSORS) => Rows.of(tensors, POOL_TENSORS[part]);
   yield* faultsOfMemory(rows);
-  yield* faultsOfTries(rows("endTries"), rows("pairTries"));
+  yield* faultsOfTries(rows("endTries"));
+  yield* faultsOfPairs(tensors, "pool");
   for (const { faults } of MEMORIES) yield* faults?.(tensors) ?? [];
 }
 
@@ -180,9 +185,9 @@ function* faultsOfPoolWeights(weights: Float64Array): Generator<string> {
 }
 
 function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Generator<string> {
-  const [range, pairs, rtts, ends, usual, all, failureWeights, age] =
-    (["range", "pairs", "rtts", "ends", "usual", "all", "failureWeights", "age"] as const).map(rows);
-  const counts = [[range, 1], [failureWeights, NUM_FAILURE_KINDS], [age, 1]] as const;
+  const [range, ends, usual, all, failureWeights, age, usualPair] =
+    (["range", "ends", "usual", "all", "failureWeights", "age", "usualPair"] as const).map(rows);
+  const counts = [[range, 1], [failureWeights, NUM_FAILURE_KINDS], [age, 1], [usualPair, 1]] as const;
   for (const [{ name, count }, expected] of counts) {
     if (count !== expected) yield `tensor ${name} has ${count} rows, expected ${expected}`;
   }
@@ -190,29 +195,26 @@ function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Gener
   if (Math.abs(shares - 1) > MOST_ROUNDING) yield `the shares of ${age.name} add up to ${shares}, expected 1`;
   if (all.count === 0) yield `tensor ${all.name} is empty, expected at least one RTT code`;
   const [first, end] = range.values;
-  for (const each of [rtts, usual, all]) {
+  for (const each of [usual, all]) {
     const isOutside = (row: number) => {
       const index = indexOfCode(each.at(row, 0));
       return index < first || index >= end;
     };
     yield* each.where(0, `a code within the range of ${range.name}`, isOutside);
   }
-  for (const each of [pairs, ends]) yield* each.ascending();
-  yield* pairs.counting(HASHES.length, rtts);
+  yield* ends.ascending();
   yield* ends.counting(HASHES.length, usual);
 }
 
 /** The largest rounding error of a sum of float32 numbers. */
 const MOST_ROUNDING = 1e-3;
 
-function* faultsOfTries(ends: Rows, pairs: Rows): Generator<string> {
+function* faultsOfTries(ends: Rows): Generator<string> {
   const first = HASHES.length;
-  for (const each of [ends, pairs]) {
-    yield* each.ascending();
-    for (let column = first; column < each.width; column += 2) {
-      const wanted = "at most the number of measurements before it";
-      yield* each.where(column + 1, wanted, (row) => each.at(row, column + 1) > each.at(row, column));
-    }
+  yield* ends.ascending();
+  for (let column = first; column < ends.width; column += 2) {
+    const wanted = "at most the number of measurements before it";
+    yield* ends.where(column + 1, wanted, (row) => ends.at(row, column + 1) > ends.at(row, column));
   }
   for (const part of [0, 1]) {
     const [asSources, asDestinations] = [first + part, first + 2 + part].map((column) =>
@@ -222,11 +224,31 @@ function* faultsOfTries(ends: Rows, pairs: Rows): Generator<string> {
     yield `the counts of tensor ${ends.name} add up to ${asSources} for sources and ${asDestinations} for ` +
       "destinations, expected equal sums";
   }
-  const total = ends.column(first).reduce((a, b) => a + b, 0);
-  const most = (1 + MOST_ROUNDING) * total;
-  yield* pairs.where(
-    first,
-    `at most ${total}, the number of all measurements`,
-    (row) => pairs.at(row, first) > most,
+}
+
+/** Measurements of a memory: the pairs in order, each with its measurements oldest first. */
+function* faultsOfPairs(tensors: Tensors, name: MemoryName): Generator<string> {
+  const { pairs, measurements, shares, spreads } = memoryTensors(name);
+  const [ofPairs, all, ofShares, ofSpreads] = [pairs, measurements, shares, spreads].map((each) =>
+    Rows.of(tensors, each)
   );
+  yield* ofPairs.ascending();
+  yield* ofPairs.counting(HASHES.length, all);
+  for (const each of [ofShares, ofSpreads]) yield* each.asManyAs(ofPairs);
+  const starts = new Set<number>();
+  let start = 0;
+  for (const count of ofPairs.column(HASHES.length)) {
+    starts.add(start);
+    start += count;
+  }
+  const isEarlier = (row: number) => !starts.has(row) && row > 0 && all.at(row, 0) < all.at(row - 1, 0);
+  yield* all.where(0, "the measurements of a pair in the order of their times", isEarlier);
+  for (let situation = 0; situation < NUM_SHARES / NUM_COLUMNS; situation++) {
+    const first = situation * NUM_COLUMNS;
+    const isEmpty = (row: number) =>
+      Array.from({ length: NUM_COLUMNS }, (_, k) => ofShares.at(row, first + k)).every((share) =>
+        share === 0
+      );
+    yield* ofShares.where(first, "a share above 0", isEmpty);
+  }
 }

@@ -110,7 +110,7 @@ export class PingModel {
       & Partial<Pick<ModelCheckpoint, "trainingData">>
       & { adapted?: AdaptedParts | undefined },
   ) {
-    this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
+    this.#adapted = new AdaptedModel(config, weights, { adapted, pool, trainingData });
     this.calibration = calibration;
     this.names = names ?? NO_NAMES;
     this.#isAlone = noPool === true;
@@ -203,7 +203,7 @@ export class PingModel {
     });
     const isPair = isAddress(source) && isAddress(destination);
     const ends = { source: source.bytes, destination: destination.bytes };
-    const rtts = isPair ? this.#pool?.measured(ends.source, ends.destination) : undefined;
+    const rtts = isPair ? this.#pool?.newestRtts(ends.source, ends.destination) : undefined;
     const ofContext = isPair ? context?.filter((each) => isOfPair(each, ends)) ?? [] : [];
     const times = [...rtts ?? [], ...ofContext].map(({ timeS }) => timeS ?? 0);
     const pairS = Math.max(0, basis.pair.lastS ?? 0, ...times) || null;
@@ -299,7 +299,8 @@ export class PingModel {
   ): Promise<Adaptation> {
     const parsed = measurements.map((each) => "source" in each ? each : parseMeasurement(each));
     const adaptation = await this.#adapted.fit(this.registry, parsed, options);
-    this.#pool = this.#pool?.withWeights(this.weights);
+    const { weights, pool } = this.#adapted;
+    if (this.#pool && pool) this.#pool = new Pool(this.config, { weights, pool });
     await this.decoders.reload();
     return adaptation;
   }

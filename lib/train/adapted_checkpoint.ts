@@ -17,6 +17,7 @@ import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "../
 import { checkFormatVersion, FORMAT_METADATA } from "../model/checkpoint_format.ts";
 import { WEIGHT_LIMIT } from "../model/finite.ts";
 import { faultAt } from "../model/finite.ts";
+import { ADAPTED_COLUMNS } from "../model/pool/pool.ts";
 import { faultOfNumbers } from "../model/tensor_bounds.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import {
@@ -61,23 +62,26 @@ interface AdaptedWeights {
   readonly nodes: ReadonlySet<number>;
   /** The measurements of all adaptations; undefined if there are none. */
   readonly adaptation?: MeasuredData | undefined;
+  /** Its pool, which may remember measurements of the adaptations. */
+  readonly pool?: Tensors | undefined;
 }
 
 export function writeAdapted(folder: string, adapted: AdaptedWeights, from: AdaptedFrom): void {
-  const { config, weights, adaptation } = adapted;
+  const { config, weights, adaptation, pool } = adapted;
   const [rows, nodes] = [adapted.rows, adapted.nodes].map((numbers) => Uint32Array.from(numbers).sort());
   const update = embeddingUpdateOf(config, weights, rows, nodes);
-  writeUpdate(join(folder, UPDATE_FILE), update, { from, config, adaptation });
+  writeUpdate(join(folder, UPDATE_FILE), update, { from, config, adaptation, pool });
 }
 
 /** Writes changed embeddings to the file `path`. */
 export function writeUpdate(
   path: string,
   { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: EmbeddingUpdate,
-  { from: { base, baseSha256 }, config, adaptation }: {
+  { from: { base, baseSha256 }, config, adaptation, pool }: {
     from: AdaptedFrom;
     config: ModelConfig;
     adaptation?: MeasuredData | undefined;
+    pool?: Tensors | undefined;
   },
 ): void {
   const { tensors, shapes, metadata: measured } = adaptationContent(adaptation);
@@ -88,6 +92,12 @@ export function writeUpdate(
     });
   add(rowWidths(config), [rows, keys, values, history]);
   if (config.coordinates) add(nodeWidths(config), [nodes, ofNodes.keys, ofNodes.values]);
+  for (const [name, { length: width }] of ADAPTED_COLUMNS) {
+    const values = pool?.get(name);
+    if (!values) continue;
+    tensors.set(name, values);
+    shapes.set(name, [values.length / width, width]);
+  }
   const sha256 = sha256OfTensors(tensors);
   const metadata = { ...FORMAT_METADATA, base, base_sha256: baseSha256, sha256, ...measured };
   writeSafetensors(path, { shapes, tensors, metadata });
@@ -117,8 +127,17 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
     state: { ...state, files: { ...state.files, model: file } },
     weights: withEmbeddingUpdate(model, checkpoint.weights, update),
     trainingData: { ...checkpoint.trainingData, adaptation },
+    pool: checkpoint.pool && new Map([...checkpoint.pool, ...memoryOf(content)]),
     adapted: { base, baseSha256, rows: new Set(update.rows), nodes: new Set(update.coordinates.nodes) },
   };
+}
+
+/** The tensors of the measurements that the pool remembers. */
+function memoryOf({ tensors }: Pick<SafetensorsContent, "tensors">): [string, TensorArray][] {
+  return ADAPTED_COLUMNS.flatMap(([name]) => {
+    const values = tensors.get(name);
+    return values ? [[name, values]] : [];
+  });
 }
 
 interface UpdateFile extends AdaptedFrom {

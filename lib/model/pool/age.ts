@@ -11,7 +11,7 @@
  * @module
  */
 import { real, SHARE, type Tensor } from "../possible_numbers.ts";
-import { type Kernel, kernelWidth } from "./kernel_mixture.ts";
+import { type Kernel, kernelsOfWidth } from "./kernel_mixture.ts";
 
 const DAY_S = 86_400;
 /** Widths of kernels around RTTs from before a change, ln, at an age of a day. */
@@ -58,34 +58,41 @@ export function ageCurveOf([changeS, ...shares]: Float32Array): AgeCurve {
   return { changeS, shares: shares.map((share) => share / sum) };
 }
 
-export interface AgeShares {
+interface AgeShares {
   /** P(the pair's RTTs have become worthless). */
   readonly replaced: number;
-  /** P(the path has changed), if the RTTs are not worthless. */
+  /** P(the path has changed), if the RTTs are not worthless; of a pair about which nothing else is known. */
   readonly changed: number;
 }
 
-/** The probabilities of what may have happened since an RTT. @param ageS Seconds. */
-export function ageShares({ changeS }: Pick<AgeCurve, "changeS">, ageS: number): AgeShares {
+/**
+ * The probabilities of what may have happened since an RTT. A path that has been measured for some time without
+ * a change that its measurements do not show has a lower rate: the gamma distribution's scale grows by that
+ * time (Gelman et al., "Bayesian Data Analysis", 3rd ed. 2013, section 2.6).
+ *
+ * @param ageS Seconds.
+ * @param spanS Seconds between the first and the last measurement of the path.
+ */
+export function ageShares({ changeS }: Pick<AgeCurve, "changeS">, ageS: number, spanS = 0): AgeShares {
   const after = (scaleS: number) => 1 - 1 / Math.sqrt(1 + ageS / scaleS);
   const replaced = after(REPLACED_FACTOR * changeS);
-  return { replaced: replaced < LEAST_REPLACED ? 0 : replaced, changed: after(changeS) };
+  return { replaced: replaced < LEAST_REPLACED ? 0 : replaced, changed: after(changeS + spanS) };
 }
 
 /** Kernel widths after a change, ln. @param ageS Above 0. */
 function changedWidths(ageS: number): number[] {
   const growth = (ageS / DAY_S) ** GROWTH;
-  return WIDTHS.map((width) => kernelWidth(width * growth));
+  return WIDTHS.map((width) => width * growth);
 }
 
-/** Kernels around RTTs from before a change; masses sum to 1. @param logs ln ms. @param ageS Above 0. */
+/** Kernels around RTTs from before a change. @param rtts ln ms. @param ageS Above 0. */
 export function changedKernels(
   { shares }: Pick<AgeCurve, "shares">,
-  logs: readonly number[],
+  rtts: readonly { log: number; mass: number }[],
   ageS: number,
 ): Kernel[] {
   return changedWidths(ageS).flatMap((width, w) =>
-    logs.map((log) => ({ log, width, mass: shares[w] / logs.length }))
+    rtts.flatMap(({ log, mass }) => kernelsOfWidth({ log, width, mass: shares[w] * mass }))
   );
 }
 
@@ -96,26 +103,5 @@ export function widenedKernels(
   ageS: number,
 ): Kernel[] {
   const mean = changedWidths(ageS).reduce((sum, width, w) => sum + shares[w] * width, 0);
-  return kernels.map((kernel) => ({ ...kernel, width: kernelWidth(Math.hypot(kernel.width, mean)) }));
-}
-
-/**
- * The share of time that each RTT represents: from halfway since the previous RTT to halfway to the next.
- * RTTs with equal times divide their span equally; an RTT without a time gets the mean share.
- *
- * @param timesS Unix seconds; null if unknown. At least one.
- */
-export function spansOf(timesS: readonly (number | null)[]): number[] {
-  const distinct = [...new Set(timesS)].filter((timeS) => timeS !== null).sort((a, b) => a - b);
-  const last = distinct.length - 1;
-  const spanOf = (i: number) => (distinct[Math.min(last, i + 1)] - distinct[Math.max(0, i - 1)]) / 2;
-  const spans = new Map(distinct.map((timeS, i) => [timeS, last > 0 ? spanOf(i) : 1]));
-  const counts = Map.groupBy(timesS, (timeS) => timeS);
-  const timed = timesS.filter((timeS) => timeS !== null).length;
-  const total = [...spans.values()].reduce((sum, span) => sum + span, 0);
-  return timesS.map((timeS) =>
-    timeS === null
-      ? 1 / timesS.length
-      : (spans.get(timeS) ?? 0) / total / (counts.get(timeS)?.length ?? 1) * timed / timesS.length
-  );
+  return kernels.flatMap((kernel) => kernelsOfWidth({ ...kernel, width: Math.hypot(kernel.width, mean) }));
 }

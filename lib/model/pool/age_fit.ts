@@ -6,19 +6,17 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { type AgeCurve, ageShares, changedKernels, USUAL_AGE } from "./age.ts";
-import type { KnownOfQuestion, PairRtt } from "./forecast.ts";
-import { pairMedians } from "./forecasts/pair_medians.ts";
-import { pairRtts } from "./forecasts/pair_rtts.ts";
+import { type AgeCurve, ageShares, USUAL_AGE } from "./age.ts";
+import type { AskedPair } from "./asked_pair.ts";
+import type { KnownOfQuestion } from "./forecast.ts";
+import { pairMemory } from "./forecasts/pair_memory.ts";
 import { indexOfCode, type Kernel, KernelMixture, NUM_CODES } from "./kernel_mixture.ts";
 import { kindOf } from "./question_kinds.ts";
 
 export interface AgeCase {
-  /** The earlier RTTs, nearest first. */
-  readonly ofPair: readonly PairRtt[];
-  /** The result, and how many seconds after the nearest of the earlier RTTs it was measured. */
+  /** The earlier measurements, asked at the time of the result. */
+  readonly pair: AskedPair;
   readonly rttCode: number;
-  readonly ageS: number;
 }
 
 /** Candidate scales of changes, as multiples of the usual scale. */
@@ -32,12 +30,9 @@ const NUM_ITERATIONS = 60;
 /** The probability that is always spread over all codes. */
 const LEAST_MASS = 1e-3;
 
-const FORECASTS = [pairRtts, pairMedians];
-const NUM_FORECASTS = FORECASTS.reduce((sum, { numWeights }) => sum + numWeights, 0);
-const NOTHING: Omit<KnownOfQuestion, "ofPair"> = {
+const NOTHING: Omit<KnownOfQuestion, "pair" | "measured"> = {
   ends: { source: "", destination: "" },
   hashes: [{ hash1: 0, hash2: 0 }, { hash1: 0, hash2: 0 }],
-  spans: undefined,
   estimate: undefined,
   ofSource: [],
   ofDestination: [],
@@ -53,9 +48,10 @@ const NOTHING: Omit<KnownOfQuestion, "ofPair"> = {
 
 /** What the forecasts of a case say about the code of the result. */
 interface Scored {
-  /** Cases of a group share the weights of the forecasts. */
-  readonly group: string;
+  /** Cases of a kind share the weights of the forecasts. */
+  readonly kind: number;
   readonly ageS: number;
+  readonly spanS: number;
   /** P(the code) by each forecast around the pair's RTTs, and by the kernels of each width after a change. */
   readonly same: readonly number[];
   readonly changed: readonly number[];
@@ -82,29 +78,24 @@ export function fitAge(cases: readonly AgeCase[], weight = 1): AgeCurve {
   return best.curve;
 }
 
-function scoreOf({ ofPair, rttCode, ageS }: AgeCase): Scored {
+function scoreOf({ pair, rttCode }: AgeCase): Scored {
   const index = indexOfCode(rttCode);
   const massOf = (kernels: Kernel[]) =>
     (1 - LEAST_MASS) * new KernelMixture(kernels, [0, NUM_CODES]).massBetween(index, index + 1) +
     LEAST_MASS / NUM_CODES;
-  const units = (length: number, at: number) => Array.from({ length }, (_, i) => i === at ? 1 : 0);
-  const known = { ...NOTHING, ofPair };
-  const same = FORECASTS.flatMap((forecast) => {
-    const kernels = forecast.ask(known);
-    return units(forecast.numWeights, -1).map((_, k) =>
-      massOf(kernels(units(forecast.numWeights, k)).filter(({ mass }) => mass > 0))
-    );
-  });
-  const logs = ofPair.map(({ log }) => log);
-  const numWidths = USUAL_AGE.shares.length;
-  const changed = units(numWidths, -1).map((_, k) =>
-    massOf(changedKernels({ shares: units(numWidths, k) }, logs, ageS).filter(({ mass }) => mass > 0))
-  );
+  const each = (length: number, kernelsOf: (unit: number[]) => Kernel[]) =>
+    Array.from({ length }, (_, k) => {
+      const unit = Array.from({ length }, (_, i) => i === k ? 1 : 0);
+      return massOf(kernelsOf(unit).filter(({ mass }) => mass > 0));
+    });
+  const known = { ...NOTHING, measured: pair, pair };
+  const ageS = pair.gapS;
   return {
-    group: kindOf(known).groups.at(-1) ?? "",
+    kind: kindOf(known).number,
     ageS,
-    same,
-    changed,
+    spanS: pair.spanS,
+    same: each(pairMemory.numWeights, pairMemory.ask(known)),
+    changed: each(USUAL_AGE.shares.length, (shares) => pair.kernelsAfterChange({ changeS: 0, shares })),
   };
 }
 
@@ -114,17 +105,17 @@ function fitShares(
   { changeS, weight }: { changeS: number; weight: number },
 ): { shares: number[]; score: number } {
   let shares = Float64Array.from(USUAL_AGE.shares);
-  const groups = new Map<string, Weights>();
-  const counted = cases.map(({ group, ageS, ...masses }) => {
-    const even = () => new Float64Array(NUM_FORECASTS).fill(1 / NUM_FORECASTS);
-    const weights = getOrMake(groups, group, () => ({ now: even(), next: even() }));
-    return { ...masses, weights, chance: ageShares({ changeS }, ageS).changed };
+  const groups = new Map<number, Weights>();
+  const counted = cases.map(({ kind, ageS, spanS, ...masses }) => {
+    const even = () => new Float64Array(pairMemory.numWeights).fill(1 / pairMemory.numWeights);
+    const weights = getOrMake(groups, kind, () => ({ now: even(), next: even() }));
+    return { ...masses, weights, chance: ageShares({ changeS }, ageS, spanS).changed };
   });
   let score = 0;
   for (let iteration = 0; iteration < NUM_ITERATIONS; iteration++) {
     const counts = Float64Array.from(USUAL_AGE.shares, (share) => share * PRIOR_CASES);
     score = counts.reduce((sum, count, k) => sum + count * Math.log(shares[k]), 0);
-    groups.forEach(({ next }) => next.fill(PRIOR_OF_FORECASTS / NUM_FORECASTS));
+    groups.forEach(({ next }) => next.fill(PRIOR_OF_FORECASTS / pairMemory.numWeights));
     for (const { same, changed, weights: { now, next }, chance } of counted) {
       let total = 0;
       for (let k = 0; k < same.length; k++) total += (1 - chance) * now[k] * same[k];

@@ -8,7 +8,8 @@ import type { Tensors } from "../../base/safetensors_header.ts";
 import type { Hashes } from "../embedding_table.ts";
 import type { Tensor } from "../possible_numbers.ts";
 import type { RttEstimate } from "../selected_rows.ts";
-import type { Kernel } from "./kernel_mixture.ts";
+import type { AskedPair } from "./asked_pair.ts";
+import { type Kernel, kernelsOfWidth } from "./kernel_mixture.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
 /** A forecast of several kernel mixtures, each of which has a weight per kind of question. */
@@ -28,10 +29,10 @@ export interface Forecast {
 export interface KnownOfQuestion {
   readonly ends: PairEnds;
   readonly hashes: readonly [Hashes, Hashes];
-  /** RTTs of the pair, at most {@link MAX_PAIR_RTTS}, nearest in time first. */
-  readonly ofPair: readonly PairRtt[];
-  /** If no time is asked about: the share of time that each RTT of the pair represents. They sum to 1. */
-  readonly spans: readonly number[] | undefined;
+  /** The pair's measurements. */
+  readonly measured: AskedPair | undefined;
+  /** The same, if one of them has an RTT. */
+  readonly pair: AskedPair | undefined;
   /** Estimated by coordinates; undefined without coordinates. */
   readonly estimate: RttEstimate | undefined;
   /** Usual RTTs from the source to its destinations, and to the destination; empty for unknown addresses. */
@@ -47,18 +48,6 @@ export interface KnownOfQuestion {
   readonly ofAll: readonly number[];
   readonly recall: <T>(memory: Memory<T>) => T;
 }
-
-export interface PairRtt {
-  /** ln ms. */
-  readonly log: number;
-  /** Unix seconds; null if unknown. */
-  readonly timeS: number | null;
-  /** Seconds between this RTT and the asked time; null if either is unknown. */
-  readonly gapS: number | null;
-}
-
-/** Maximum number of RTTs used per pair. */
-export const MAX_PAIR_RTTS = 24;
 
 /** Tensors of a checkpoint that are learned from pairs, for one or more forecasts. */
 export interface Memory<T> {
@@ -93,6 +82,6 @@ export function evenKernels(
   const used = logs.length > 0 ? logs : ofAll;
   return (weights) =>
     weights.flatMap((weight, w) =>
-      used.map((log) => ({ log, width: widths[w], mass: weight / used.length }))
+      used.flatMap((log) => kernelsOfWidth({ log, width: widths[w], mass: weight / used.length }))
     );
 }

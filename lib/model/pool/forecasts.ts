@@ -13,16 +13,14 @@ import { coordinates } from "./forecasts/coordinates.ts";
 import { factors } from "./forecasts/factors.ts";
 import { forest } from "./forecasts/forest.ts";
 import { kriging } from "./forecasts/kriging.ts";
-import { pairMedians } from "./forecasts/pair_medians.ts";
-import { pairRtts } from "./forecasts/pair_rtts.ts";
+import { pairMemory } from "./forecasts/pair_memory.ts";
 import { usualRtts } from "./forecasts/usual_rtts.ts";
 import type { Kernel } from "./kernel_mixture.ts";
 import { NUM_KINDS } from "./question_kinds.ts";
 
 /** All forecasts, in the order in which their kernels are summed. New ones go last. */
 const FORECASTS: readonly Forecast[] = [
-  pairRtts,
-  pairMedians,
+  pairMemory,
   coordinates,
   usualRtts,
   forest,
@@ -38,7 +36,8 @@ export const MEMORIES: ReadonlySet<Memory<unknown>> = new Set(
 const WEIGHTS = "pool.weights";
 /** The columns of the weights: the model, the forecasts, and the even distribution. */
 const PARTS: readonly Pick<Forecast, "name" | "numWeights" | "needsPair">[] = [
-  { name: "model", numWeights: 1 },
+  // The network knows less of a measured pair than its measurements, and depends on the second of the time.
+  { name: "model", numWeights: 1, needsPair: false },
   ...FORECASTS,
   { name: "even", numWeights: 1 },
 ];
@@ -66,6 +65,10 @@ export function usableComponents(hasPair: boolean): boolean[] {
     Array(numWeights).fill(needsPair === hasPair)
   );
 }
+
+/** The component of the narrowest kernels around the pair's measurements, and the one after the widest. */
+export const FIRST_OF_MEMORY = 1;
+export const END_OF_MEMORY: number = FIRST_OF_MEMORY + pairMemory.numWeights;
 
 export const WEIGHT_TENSORS: readonly Tensor[] = [...PLACES].map((
   [name, { length }],
@@ -105,7 +108,7 @@ export function namedWeights(weights: ArrayLike<number>): Map<string, Float32Arr
 
 /** Computes the kernels of a question's forecasts; each is asked once, if one of its weights is above 0. */
 export function kernelsOf(known: KnownOfQuestion): (weights: Float64Array) => Kernel[] {
-  const hasPair = known.ofPair.length > 0;
+  const hasPair = known.pair !== undefined;
   const asked = new Map<Forecast, ReturnType<Forecast["ask"]>>();
   return (weights) => {
     let end = 1;

@@ -375,6 +375,20 @@ function addKernels(
   }
 }
 
+/**
+ * A kernel of any width, as kernels of the nearest half octaves below and above, so that there are few
+ * different widths and the sum changes continuously with the width.
+ *
+ * @param kernel Its width is above 0.
+ */
+export function kernelsOfWidth({ log, width, mass }: Kernel): Kernel[] {
+  const octaves = 2 * Math.log2(width);
+  const below = Math.floor(octaves);
+  const above = octaves - below;
+  const narrow = { log, width: 2 ** (below / 2), mass: (1 - above) * mass };
+  return above === 0 ? [narrow] : [narrow, { log, width: 2 ** ((below + 1) / 2), mass: above * mass }];
+}
+
 /** Rounds a width to half octaves, so that there are few different ones. @param width Above 0. */
 export function kernelWidth(width: number): number {
   return 2 ** (Math.round(2 * Math.log2(width)) / 2);

@@ -1,14 +1,15 @@
 /**
- * P(no reply) of a pool: a mixture of the network's probability and the share of training measurements
- * without a reply, for the pair, the source and the destination. The weight of the share is fitted per kind
- * of question, like the weights of RTTs.
+ * P(no reply) of a pool: what the endpoints suggest, updated by the measurements of the pair. For a pair that
+ * was not measured, it is mixed with the network's probability, with a weight per kind of question.
  *
- * The share of an endpoint is shrunk towards the share of all measurements. The share of a pair is shrunk
- * towards what its endpoints suggest, whose log-odds add up as if they were independent. Both are
- * beta-binomial shares (Gelman et al., "Bayesian Data Analysis", 3rd ed. 2013, section 2.4).
+ * The share of an endpoint is shrunk towards the share of all measurements; the log-odds of both endpoints
+ * add up as if they were independent. Shares are beta-binomial (Gelman et al., "Bayesian Data Analysis", 3rd
+ * ed. 2013, section 2.4).
  *
  * @module
  */
+import type { PairLosses } from "./asked_pair.ts";
+import { stack } from "./stacking.ts";
 
 /** A number of measurements, and how many of them had no reply. */
 export interface Tried {
@@ -17,10 +18,6 @@ export interface Tried {
 }
 
 export interface KnownTries {
-  /** Between both endpoints, in both directions. */
-  readonly ofPair: Tried;
-  /** Whether the network's context has measurements between them. */
-  readonly isInContext: boolean;
   /** From the source, and to the destination. */
   readonly ofSource: Tried;
   readonly ofDestination: Tried;
@@ -34,21 +31,24 @@ const PAIR_WORTH = 4;
 /** Lower bound of the shares of replies and of failures: no outcome is impossible. */
 const LEAST_SHARE = 1e-6;
 
-/** P(no reply) from the counts alone. */
-export function failureShare({ ofPair, ofSource, ofDestination, ofAll }: KnownTries): number {
+/** P(no reply) as the endpoints suggest. */
+export function failureOfEnds({ ofSource, ofDestination, ofAll }: KnownTries): number {
   const usual = (ofAll.failures + 1) / (ofAll.measurements + 2);
   const [source, destination] = [ofSource, ofDestination].map((end) => shrunk(end, usual, END_WORTH));
-  const logOdds = logit(source) + logit(destination) - logit(usual);
-  const share = shrunk(ofPair, 1 / (1 + Math.exp(-logOdds)), PAIR_WORTH);
-  return Math.min(1 - LEAST_SHARE, Math.max(LEAST_SHARE, share));
+  return possible(1 / (1 + Math.exp(logit(usual) - logit(source) - logit(destination))));
 }
 
 /**
- * P(no reply) by the network. Without measurements of the pair in its context the network knows none, so the
- * pair's share is shrunk towards its probability.
+ * P(no reply) of a pair that was measured: all its measurements shrunk towards what its endpoints suggest, and
+ * those that count at the asked time shrunk towards all.
  */
-export function failureByNetwork(ofModel: number, { ofPair, isInContext }: KnownTries): number {
-  return isInContext ? ofModel : shrunk(ofPair, ofModel, PAIR_WORTH);
+export function failureOfPair(ofEnds: number, { share: now, worth, ...all }: PairLosses): number {
+  const share = shrunk(all, ofEnds, PAIR_WORTH);
+  return possible(worth === Infinity ? share : (worth * now + PAIR_WORTH * share) / (worth + PAIR_WORTH));
+}
+
+function possible(share: number): number {
+  return Math.min(1 - LEAST_SHARE, Math.max(LEAST_SHARE, share));
 }
 
 function shrunk({ measurements, failures }: Tried, towards: number, worth: number): number {
@@ -59,43 +59,41 @@ function logit(p: number): number {
   return Math.log(p / (1 - p));
 }
 
-export const NUM_FAILURE_KINDS = 5;
+export const NUM_FAILURE_KINDS = 4;
 
-/** The kind: 4 if the pair was measured, else 2 if the source was, plus 1 if the destination was. */
-export function failureKind({ ofPair, ofSource, ofDestination }: KnownTries): number {
-  if (ofPair.measurements > 0) return 4;
+/** The kind of a pair that was not measured: 2 if the source was, plus 1 if the destination was. */
+export function failureKind({ ofSource, ofDestination }: KnownTries): number {
   return (ofSource.measurements > 0 ? 2 : 0) + (ofDestination.measurements > 0 ? 1 : 0);
 }
 
 export interface FailureCase {
   readonly kind: number;
-  /** P(no reply) by {@link failureByNetwork}, and by {@link failureShare}. */
+  /** P(no reply) by the network, and by {@link failureOfEnds}. */
   readonly ofModel: number;
-  readonly share: number;
+  readonly ofEnds: number;
   readonly isFailed: boolean;
   readonly weight: number;
 }
 
-/** The weight of the share before any measurement, and how many measurements this prior counts as. */
+/** The weight of the endpoints before any measurement, and how many measurements this prior counts as. */
 const FIRST_WEIGHT = 0.2;
 const PRIOR_CASES = 12;
 const NUM_ITERATIONS = 200;
 
-/** Fits the share's weight in each kind by expectation maximisation. The prior is the fit of all kinds. */
+/** Fits the endpoints' weight in each kind. The prior is the fit of all kinds. */
 export function fitFailures(cases: readonly FailureCase[]): Float64Array {
   const fit = (chosen: readonly FailureCase[], prior: number) => {
-    let fitted = prior;
-    for (let iteration = 0; iteration < NUM_ITERATIONS; iteration++) {
-      let counted = PRIOR_CASES * prior;
-      let total = PRIOR_CASES;
-      for (const { ofModel, share, isFailed, weight } of chosen) {
-        const [p, q] = isFailed ? [share, ofModel] : [1 - share, 1 - ofModel];
-        counted += weight * fitted * p / (fitted * p + (1 - fitted) * q);
-        total += weight;
-      }
-      fitted = counted / total;
-    }
-    return fitted;
+    const of = ({ ofEnds, ofModel, isFailed }: FailureCase) =>
+      [ofEnds, ofModel].map((chance) => isFailed ? chance : 1 - chance);
+    const [weight] = stack(
+      {
+        masses: Float64Array.from(chosen.flatMap(of)),
+        counts: Float64Array.from(chosen, ({ weight }) => weight),
+      },
+      Float64Array.of(prior, 1 - prior),
+      { worth: PRIOR_CASES, numIterations: NUM_ITERATIONS },
+    );
+    return weight;
   };
   const ofAll = fit(cases, FIRST_WEIGHT);
   return Float64Array.from(

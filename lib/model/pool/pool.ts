@@ -14,22 +14,23 @@ import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/to
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../address_embeddings.ts";
-import { type Hashes, hashesOf, keyOfHashes, NO_ROW, pairHashes } from "../embedding_table.ts";
-import { type ModelConfig, PAIR_HISTORY } from "../model_config.ts";
-import { HISTORY_LENGTH } from "../pair_history.ts";
-import { CODE, COUNT, HASHES, SHARE, type Tensor, TIME, whole } from "../possible_numbers.ts";
+import { type Hashes, hashesOf, pairHashes } from "../embedding_table.ts";
+import { HashedRows } from "../hashed_rows.ts";
+import type { ModelConfig } from "../model_config.ts";
+import { CODE, COUNT, HASHES, SHARE, type Tensor, whole } from "../possible_numbers.ts";
+import { AGE, type AgeCurve, ageCurveOf, ageShares, widenedKernels } from "./age.ts";
+import { AskedPair } from "./asked_pair.ts";
+import type { KnownOfQuestion, Memory } from "./forecast.ts";
 import {
-  AGE,
-  type AgeCurve,
-  ageCurveOf,
-  type AgeShares,
-  ageShares,
-  changedKernels,
-  spansOf,
-  widenedKernels,
-} from "./age.ts";
-import { type KnownOfQuestion, MAX_PAIR_RTTS, type Memory } from "./forecast.ts";
-import { EVEN, kernelsOf, MEMORIES, NUM_COMPONENTS, WEIGHT_TENSORS, weightsOf } from "./forecasts.ts";
+  END_OF_MEMORY,
+  EVEN,
+  FIRST_OF_MEMORY,
+  kernelsOf,
+  MEMORIES,
+  NUM_COMPONENTS,
+  WEIGHT_TENSORS,
+  weightsOf,
+} from "./forecasts.ts";
 import {
   indexFrom,
   indexOfCode,
@@ -39,28 +40,37 @@ import {
   NUM_CODES,
 } from "./kernel_mixture.ts";
 import {
-  failureByNetwork,
   type FailureCase,
   failureKind,
-  failureShare,
+  failureOfEnds,
+  failureOfPair,
   type KnownTries,
   type Tried,
 } from "./no_reply.ts";
+import {
+  CollectedPair,
+  memoriesOf,
+  memoryTensors,
+  type PairMemory,
+  type RememberedPair,
+  USUAL_PAIR,
+  type UsualPair,
+  usualPairOf,
+} from "./pair_memory.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { kindOf, NUM_KINDS } from "./question_kinds.ts";
 
 /** The tensors of a pool except its weights and forecasts; see lib/model/EXACT.md. */
 export const POOL_TENSORS = {
   range: ["pool.range", [whole(0, NUM_CODES - 1), whole(1, NUM_CODES)], "U32"],
-  pairs: ["pool.pairs", [...HASHES, COUNT], "U32"],
-  rtts: ["pool.rtts", [CODE, TIME], "U32"],
+  ...memoryTensors("pool"),
+  usualPair: USUAL_PAIR,
   ends: ["pool.ends", [...HASHES, COUNT, COUNT], "U32"],
   usual: ["pool.usual", [CODE], "U32"],
   all: ["pool.all", [CODE], "U32"],
   age: AGE,
   failureWeights: ["pool.failure_weights", [SHARE]],
   endTries: ["pool.end_tries", [...HASHES, COUNT, COUNT, COUNT, COUNT], "U32"],
-  pairTries: ["pool.pair_tries", [...HASHES, COUNT, COUNT], "U32"],
 } as const satisfies Record<string, Tensor>;
 
 export const POOL_COLUMNS: readonly Tensor[] = [
@@ -68,10 +78,12 @@ export const POOL_COLUMNS: readonly Tensor[] = [
   ...[POOL_TENSORS, ...[...MEMORIES].map(({ tensors }) => tensors)].flatMap(Object.values<Tensor>),
 ];
 
+/** The tensors of measurements that an adaptation added. */
+export const ADAPTED_COLUMNS: readonly Tensor[] = Object.values<Tensor>(memoryTensors("adapted"));
+
 export function poolShapes(tensors: Tensors): Map<string, number[]> {
-  return new Map(
-    POOL_COLUMNS.map(([name, { length }]) => [name, [named(tensors, name).length / length, length]]),
-  );
+  const columns = [...POOL_COLUMNS, ...ADAPTED_COLUMNS.filter(([name]) => tensors.has(name))];
+  return new Map(columns.map(([name, { length }]) => [name, [named(tensors, name).length / length, length]]));
 }
 
 /** The probability that is spread over all codes for any weights: no measurement is impossible. */
@@ -131,10 +143,7 @@ export interface PooledForecast {
 type Recall = KnownOfQuestion["recall"];
 
 export class Pool {
-  readonly #tensors: Tensors;
   readonly #embeddings: AddressEmbeddings | undefined;
-  readonly #history: Uint32Array | undefined;
-  readonly #firstPair: number;
   /** Shape (kinds, components); the weights of each kind sum to 1. */
   readonly #weights: Float64Array;
   readonly #range: readonly [first: number, end: number];
@@ -143,15 +152,15 @@ export class Pool {
   /** The time of the newest remembered RTT. */
   readonly #newestS: number;
   readonly #age: AgeCurve;
-  readonly #pairs: HashedRows;
-  readonly #rtts: Uint32Array;
+  /** Measurements of the adaptation, if there is one, then of the training data. */
+  readonly #memories: readonly PairMemory[];
+  readonly #usualPair: UsualPair;
   readonly #ends: HashedRows;
   readonly #usual: Uint32Array;
   readonly #all: readonly number[];
   readonly #recall: Recall;
   readonly #failureWeights: Float32Array;
   readonly #endTries: HashedRows;
-  readonly #pairTries: HashedRows;
   readonly #allTries: Tried;
 
   /**
@@ -162,7 +171,6 @@ export class Pool {
     readonly config: ModelConfig,
     { weights, pool }: Record<"weights" | "pool", Tensors>,
   ) {
-    this.#tensors = pool;
     const floats = (part: "age" | "failureWeights") => tensorOf(pool, POOL_TENSORS[part][0], "F32");
     const words = (part: keyof typeof POOL_TENSORS) => tensorOf(pool, POOL_TENSORS[part][0], "U32");
     const rowsOf = (part: keyof typeof POOL_TENSORS) =>
@@ -177,9 +185,9 @@ export class Pool {
     }
     const [first, end] = words("range");
     this.#range = [first, end];
-    this.#pairs = rowsOf("pairs");
-    this.#rtts = words("rtts");
-    this.#newestS = this.#rtts.reduce((most, time, i) => i % 2 === 1 && time > most ? time : most, 0);
+    this.#memories = memoriesOf(pool);
+    this.#usualPair = usualPairOf(pool);
+    this.#newestS = Math.max(...this.#memories.map(({ newestS }) => newestS));
     this.#age = ageCurveOf(floats("age"));
     this.#ends = rowsOf("ends");
     this.#usual = words("usual");
@@ -188,16 +196,12 @@ export class Pool {
     this.#all = Array.from(words("all"), logOfCode);
     this.#failureWeights = floats("failureWeights");
     this.#endTries = rowsOf("endTries");
-    this.#pairTries = rowsOf("pairTries");
     const each = HASHES.length + 4;
     const total = (at: number) =>
       words("endTries").reduce((sum, tried, i) => sum + (i % each === at ? tried : 0), 0);
     this.#allTries = { measurements: total(HASHES.length), failures: total(HASHES.length + 1) };
-    const { prefixVectors, pairVectors, coordinates } = config;
-    this.#firstPair = prefixVectors?.rows ?? 0;
-    this.#history = pairVectors?.history ? tensorOf(weights, PAIR_HISTORY, "U32") : undefined;
+    const { pairVectors, coordinates } = config;
     if (!coordinates && !pairVectors) return;
-    // Histories are read from `#history` instead.
     this.#embeddings = new AddressEmbeddings({
       ...config,
       pairVectors: pairVectors && { ...pairVectors, history: false },
@@ -212,11 +216,6 @@ export class Pool {
     return <T>(memory: Memory<T>) => getOrMake(opened, memory, () => memory.open(tensors, placeOf)) as T;
   }
 
-  /** The same pool for an adapted model. */
-  withWeights(weights: Tensors): Pool {
-    return new Pool(this.config, { weights, pool: this.#tensors });
-  }
-
   /** Mixes the simple forecasts of a question with the weights of its kind. */
   forecast(question: PooledQuestion, floor?: LightFloor): PooledForecast {
     const known = this.known(question);
@@ -225,7 +224,7 @@ export class Pool {
       range,
       mixture: new KernelMixture(kernels, range, even),
     });
-    let light = floor ? floorOf(floor, known.ofPair.map(({ log }) => log)) : NO_FLOOR;
+    let light = floor ? floorOf(floor, known.pair?.bounds ?? []) : NO_FLOOR;
     let { range, mixture } = within(this.#rangeOf(known, light.begin));
     // If both endpoints were measured, the forecasts may show that a place is wrong.
     if (light.begin > 0 && known.knowsSource && known.knowsDestination && !floor?.isOfPlaces) {
@@ -236,15 +235,17 @@ export class Pool {
       }
     }
     const rest = 1 - LEAST_MASS;
-    const tries = this.#triesOf(question, known.ofPair.length);
-    const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];
+    const tries = this.#triesOf(question);
+    const [shareOfEnds, ofEnds] = [this.#failureWeights[failureKind(tries)], failureOfEnds(tries)];
+    const ofPair = known.measured?.losses();
     // Callers ask for the same few ranges repeatedly.
     const masses = new Map<number, number>();
     return {
       ...light,
       modelShare: rest * ofModel,
       end: range[1],
-      failureProbability: (ofModel) => (1 - ofShare) * failureByNetwork(ofModel, tries) + ofShare * share,
+      failureProbability: (ofModel) =>
+        ofPair ? failureOfPair(ofEnds, ofPair) : (1 - shareOfEnds) * ofModel + shareOfEnds * ofEnds,
       massBetween: (first, end) =>
         getOrMake(
           masses,
@@ -262,20 +263,21 @@ export class Pool {
 
   /** The simple forecasts at the asked time, and the model's share. */
   #mixtureAt(known: KnownOfQuestion, timeS: number | null): Mixed {
-    const { ofPair, spans } = known;
-    if (ofPair.length === 0) return this.#unmeasuredAt(known, timeS);
+    const { pair } = known;
+    if (!pair) return this.#unmeasuredAt(known, timeS);
     const weights = this.#weightsOf(known);
-    // The network only knows the newest RTTs of a pair, which represent a part of the time.
-    if (spans) return mixed(kernelsOf(known), withoutModel(weights));
+    if (timeS === null) return ofAnyTime(known, pair, weights);
     const now = mixed(kernelsOf(known), weights);
-    const { changed, replaced, after } = this.#afterChange(known);
+    const { changed } = pair;
     if (changed === 0) return now;
+    const { replaced } = ageShares(this.#age, pair.gapS);
+    const after = pair.kernelsAfterChange();
     const ofPairs = [
       scaled(now, (1 - replaced) * (1 - changed)),
       scaled({ ofModel: 0, kernels: after, even: 0 }, (1 - replaced) * changed),
     ];
     if (replaced === 0) return sumOf(ofPairs);
-    const unmeasured = this.#unmeasuredAt({ ...known, ofPair: [] }, timeS, { noModel: true });
+    const unmeasured = this.#unmeasuredAt({ ...known, pair: undefined }, timeS, { noModel: true });
     return sumOf([...ofPairs, scaled(unmeasured, replaced)]);
   }
 
@@ -294,16 +296,6 @@ export class Pool {
   #weightsOf(known: KnownOfQuestion): Float64Array {
     const { number } = kindOf(known);
     return this.#weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS);
-  }
-
-  /** The kernels if the path has changed since the nearest RTT of the pair, and how probable a change is. */
-  #afterChange({ ofPair }: KnownOfQuestion): AgeShares & { readonly after: Kernel[] } {
-    const gapS = ofPair[0]?.gapS ?? 0;
-    if (gapS === 0) return { changed: 0, replaced: 0, after: [] };
-    return {
-      ...ageShares(this.#age, gapS),
-      after: changedKernels(this.#age, ofPair.map(({ log }) => log), gapS),
-    };
   }
 
   /**
@@ -331,7 +323,8 @@ export class Pool {
     // Cumulative probabilities of the model, up to the end of the range.
     const before = new Float64Array(NUM_CODES + 1);
     for (let i = 0; i < NUM_CODES; i++) before[i + 1] = before[i] + (i < range[1] ? ofModel[i] : 0);
-    const { changed, after } = this.#afterChange(known);
+    const { changed = 0 } = known.pair ?? {};
+    const after = changed > 0 ? known.pair?.kernelsAfterChange() ?? [] : [];
     const late = new KernelMixture(after, range);
     const massesOf = (first: number, end: number) => {
       const ofChange = changed * late.massBetween(first, end);
@@ -346,7 +339,7 @@ export class Pool {
   }
 
   /**
-   * Makes a case for `fitFailures` from a measurement.
+   * Makes a case for `fitFailures` from a measurement; undefined if the pair is known, as it needs no weight.
    *
    * @param pFailed P(no reply) by the network.
    * @param measured The measured addresses, if the question names an unknown address in place of one of them.
@@ -355,37 +348,26 @@ export class Pool {
     question: PooledQuestion,
     pFailed: number,
     measured?: Ends,
-  ): Pick<FailureCase, "kind" | "ofModel" | "share"> {
-    const tries = this.#triesOf(question, this.#rttsOf(question).length);
-    const [kind, ofModel] = [failureKind(tries), failureByNetwork(pFailed, tries)];
-    if (!measured) return { kind, ofModel, share: failureShare(tries) };
+  ): Pick<FailureCase, "kind" | "ofModel" | "ofEnds"> | undefined {
+    if (this.#asked(question)) return undefined;
+    const tries = this.#triesOf(question);
     // Measurements of the pair itself do not count for the endpoint that is known.
-    const pair = { ...measured, timeS: null, context: [] };
-    const { ofPair } = this.#triesOf(pair, this.#rttsOf(pair).length);
+    const ofPair = measured && this.#asked({ ...measured, timeS: null, context: [] })?.losses();
+    const { measurements: own = 0, failures: ownFailures = 0 } = ofPair ?? {};
     const others = ({ measurements, failures }: Tried) => ({
-      measurements: Math.max(0, measurements - ofPair.measurements),
-      failures: Math.max(0, failures - ofPair.failures),
+      measurements: Math.max(0, measurements - own),
+      failures: Math.max(0, failures - ownFailures),
     });
-    const { ofSource, ofDestination } = tries;
-    const known = { ...tries, ofSource: others(ofSource), ofDestination: others(ofDestination) };
-    return { kind, ofModel, share: failureShare(known) };
+    const [ofSource, ofDestination] = [tries.ofSource, tries.ofDestination].map(others);
+    const ofEnds = failureOfEnds({ ...tries, ofSource, ofDestination });
+    return { kind: failureKind(tries), ofModel: pFailed, ofEnds };
   }
 
-  /** Counts measurements, including the context. @param numRtts Number of known RTTs of the pair. */
-  #triesOf({ source, destination, context }: PooledQuestion, numRtts: number): KnownTries {
-    const [a, b] = [source, destination].map(hashesOf);
-    const ofContext = context.filter((each) => isOfPair(each, { source, destination }));
-    const failures = ofContext.filter(({ rttCode }) => rttCode === null).length;
-    const [ofSource, ofDestination] = [a, b].map((end, role) =>
-      triesAt(this.#endTries, this.#endTries.find(end), 2 * role)
+  #triesOf({ source, destination }: Ends): KnownTries {
+    const [ofSource, ofDestination] = [source, destination].map((end, role) =>
+      triesAt(this.#endTries, this.#endTries.find(hashesOf(end)), 2 * role)
     );
-    const ofAll = this.#allTries;
-    const row = this.#pairTries.find(pairHashes(a, b, 0));
-    const known = triesAt(this.#pairTries, row, 0);
-    // If no measurement of a pair failed in training, its known RTTs are counted instead.
-    const measurements = row < 0 ? numRtts + failures : known.measurements + ofContext.length;
-    const ofPair = { measurements, failures: known.failures + failures };
-    return { ofPair, isInContext: ofContext.length > 0, ofSource, ofDestination, ofAll };
+    return { ofSource, ofDestination, ofAll: this.#allTries };
   }
 
   /**
@@ -394,11 +376,11 @@ export class Pool {
    * @param begin The first code that light allows. The range extends at least as far as an RTT of this code
    *   would require.
    */
-  #rangeOf({ ofPair, inContext }: KnownOfQuestion, begin = 0): readonly [first: number, end: number] {
+  #rangeOf({ pair, inContext }: KnownOfQuestion, begin = 0): readonly [first: number, end: number] {
     const [first, most] = this.#range;
     const least = CANONICAL_RTT_CODES[begin];
-    const end = Math.max(ofPair.length > 0 ? most : this.#unknownEnd, rangeAround(least, least)[1]);
-    const logs = [...ofPair.map(({ log }) => log), ...inContext];
+    const end = Math.max(pair ? most : this.#unknownEnd, rangeAround(least, least)[1]);
+    const logs = [...pair?.bounds ?? [], ...inContext];
     if (logs.length === 0) return [first, end];
     const [shortest, longest] = [Math.min(...logs), Math.max(...logs)].map((log) =>
       encodeRttCode(Math.exp(log))
@@ -409,7 +391,7 @@ export class Pool {
 
   known(question: PooledQuestion, recall = this.#recall): KnownOfQuestion {
     const { source, destination, context } = question;
-    const ofPair = this.#rttsOf(question);
+    const measured = this.#asked(question);
     const [a, b] = [source, destination].map(hashesOf);
     const estimate = this.#embeddings?.estimateBetween(source, destination);
     const [ofSource, ofDestination] = [this.#usualOf(a)[0], this.#usualOf(b)[1]];
@@ -426,10 +408,8 @@ export class Pool {
     return {
       ends: { source: formatAddress(source), destination: formatAddress(destination) },
       hashes: [a, b],
-      ofPair,
-      spans: question.timeS === null && ofPair.length > 0
-        ? spansOf(ofPair.map(({ timeS }) => timeS))
-        : undefined,
+      measured,
+      pair: measured && measured.numReplies > 0 ? measured : undefined,
       estimate,
       ofSource,
       ofDestination,
@@ -447,69 +427,33 @@ export class Pool {
     return embeddings?.coordinates?.hasCoordinates(embeddings.nodeOf(address)) ?? false;
   }
 
-  /** Collects the RTTs of a pair, nearest in time first. */
-  #rttsOf(question: PooledQuestion): KnownOfQuestion["ofPair"] {
+  /** The known measurements of a pair: those remembered and those of the context. */
+  #asked(question: PooledQuestion): AskedPair | undefined {
     const { source, destination, timeS, context, recent } = question;
-    const found: { rttCode: number; timeS: number | null }[] = [];
-    const add = (rttCode: number, timeS: number | null) => {
-      const isKnown = found.some((other) =>
-        other.rttCode === rttCode && timeS !== null &&
-        Math.abs((other.timeS ?? Infinity) - timeS) <= SAME_TIME_S
-      );
-      if (!isKnown) found.push({ rttCode, timeS });
-    };
-    for (const each of (recent ?? context).toReversed()) {
-      if (each.rttCode !== null && isOfPair(each, question)) add(each.rttCode, each.timeS);
-    }
-    const remembered = this.#remembered(pairHashes(hashesOf(source), hashesOf(destination), 0));
-    const isAllowed = (at: number | null) => !recent || timeS === null || at === null || at <= timeS;
-    for (const { rttCode, timeS: at } of remembered) if (isAllowed(at)) add(rttCode, at);
-    if (!recent) {
-      const newestS = remembered.reduce((newest, { timeS }) => Math.max(newest, timeS), -Infinity);
-      for (const { rttCode, timeS: at } of this.#adaptedTo(source, destination, newestS)) add(rttCode, at);
-    }
-    const gap = (at: number | null) => timeS === null || at === null ? null : Math.abs(timeS - at);
-    return found.map(({ rttCode, timeS: at }) => ({ log: logOfCode(rttCode), timeS: at, gapS: gap(at) }))
-      .sort((x, y) => (x.gapS ?? -1) - (y.gapS ?? -1)).slice(0, MAX_PAIR_RTTS);
-  }
-
-  /** The remembered RTTs of a pair from adaptation and training, newest first. */
-  measured(source: Uint8Array, destination: Uint8Array): { rttMs: number; timeS: number | null }[] {
-    const remembered = this.#remembered(pairHashes(hashesOf(source), hashesOf(destination), 0));
-    const adapted = this.#adaptedTo(source, destination, remembered[0]?.timeS ?? -Infinity);
-    return [...adapted, ...remembered].slice(0, MAX_PAIR_RTTS)
-      .map(({ rttCode, timeS }) => ({ rttMs: decodeRttCode(rttCode), timeS }));
-  }
-
-  /** The training RTTs that the pool remembers for a pair, newest first. */
-  #remembered(pair: Hashes): { rttCode: number; timeS: number }[] {
-    const row = this.#pairs.find(pair);
-    if (row < 0) return [];
-    const start = this.#pairs.startOf(row, 0);
-    return Array.from({ length: this.#pairs.countOf(row, 0) }, (_, i) => {
-      const at = 2 * (start + i);
-      return { rttCode: this.#rtts[at], timeS: this.#rtts[at + 1] };
+    const remembered = this.measured(source, destination);
+    const given = (recent ?? context).filter((each) => isOfPair(each, question));
+    const pair = withGiven(remembered ?? { ...NOTHING, ...this.#usualPair }, given, {
+      timeS,
+      isOnlyEarlier: recent !== undefined,
     });
+    return pair.timesS.length > 0 ? new AskedPair(pair, timeS, this.#age) : undefined;
   }
 
-  /** RTTs that adaptation added to a pair, newest first. Histories have the time of the newest RTT only. */
-  #adaptedTo(
-    source: Uint8Array,
-    destination: Uint8Array,
-    newestS: number,
-  ): { rttCode: number; timeS: number | null }[] {
-    if (!this.#history || !this.#embeddings) return [];
-    const row = this.#embeddings.rowOfPair(source, destination);
-    if (row === NO_ROW) return [];
-    const first = (row - this.#firstPair) * HISTORY_LENGTH;
-    const numbers = this.#history.subarray(first, first + HISTORY_LENGTH);
-    const codes = numbers.subarray(0, -1);
-    const timeS = numbers[codes.length];
-    if (timeS > 0 && timeS <= newestS + SAME_TIME_S) return [];
-    return [...codes].reverse().filter((code) => code > 0).map((rttCode) => ({
-      rttCode,
-      timeS: timeS > 0 ? timeS : null,
-    }));
+  /** The newest remembered RTTs of a pair, newest first. */
+  newestRtts(source: Uint8Array, destination: Uint8Array): { rttMs: number; timeS: number }[] {
+    const { timesS = [], codes = [] } = this.measured(source, destination) ?? {};
+    return Array.from(codes, (code, i) => ({ code, timeS: timesS[i] })).filter(({ code }) => code > 0)
+      .slice(-MAX_NEWEST).reverse().map(({ code, timeS }) => ({ rttMs: decodeRttCode(code), timeS }));
+  }
+
+  /** The remembered measurements of a pair. */
+  measured(source: Uint8Array, destination: Uint8Array): RememberedPair | undefined {
+    const hashes = pairHashes(hashesOf(source), hashesOf(destination), 0);
+    for (const memory of this.#memories) {
+      const found = memory.find(hashes);
+      if (found) return found;
+    }
+    return undefined;
   }
 
   /** Usual RTTs of an address as a source and as a destination. */
@@ -523,6 +467,34 @@ export class Pool {
     return [logs(0), logs(1)];
   }
 }
+
+const NOTHING = { timesS: new Float64Array(), codes: new Uint16Array(), counts: new Float64Array() };
+
+/** Adds measurements that a pair's memory does not contain. Those without a time are as new as the question. */
+function withGiven(
+  pair: RememberedPair,
+  given: readonly TokenMeasurement[],
+  { timeS, isOnlyEarlier }: { timeS: number | null; isOnlyEarlier: boolean },
+): RememberedPair {
+  const hasLater = isOnlyEarlier && timeS !== null && pair.timesS[pair.timesS.length - 1] > timeS;
+  if (given.length === 0 && !hasLater) return pair;
+  const { timesS, codes, counts } = pair;
+  const known = [...timesS.keys()].filter((i) => !hasLater || timesS[i] <= timeS)
+    .map((i) => ({ timeS: timesS[i], code: codes[i], count: counts[i] }));
+  const latestS = timeS ?? timesS[timesS.length - 1] ?? 0;
+  const collected = new CollectedPair();
+  for (const each of known) collected.add(each.timeS, each.code, each.count);
+  const isKnown = (code: number, atS: number) =>
+    known.some((each) => each.code === code && Math.abs(each.timeS - atS) <= SAME_TIME_S);
+  for (const each of given) {
+    const code = each.rttCode ?? 0;
+    if (each.timeS === null || !isKnown(code, each.timeS)) collected.add(each.timeS ?? latestS, code);
+  }
+  return { ...collected.sorted(), shares: pair.shares, spread: pair.spread };
+}
+
+/** Number of RTTs that an answer lists. */
+const MAX_NEWEST = 24;
 
 /** If the forecasts of two measured addresses have less probability above the floor, a place is wrong. */
 const DOUBT = 0.5;
@@ -555,46 +527,6 @@ export function forecastOfModel(question: PooledQuestion, floor: LightFloor): Po
   return { ...light, modelShare: 1, end: NUM_CODES, failureProbability, ...ofOthers };
 }
 
-/** Rows sorted by the hashes of their keys: two hashes, then the number of values of each part. */
-class HashedRows {
-  readonly #rows: Uint32Array;
-  readonly #width: number;
-  readonly #keys: Float64Array;
-  /** Index of the first value of each part of each row. */
-  readonly #starts: Uint32Array;
-
-  constructor(rows: Uint32Array, width: number) {
-    this.#rows = rows;
-    this.#width = width;
-    const length = rows.length / width;
-    this.#keys = Float64Array.from(
-      { length },
-      (_, i) => keyOfHashes({ hash1: rows[i * width], hash2: rows[i * width + 1] }),
-    );
-    const numParts = width - HASHES.length;
-    this.#starts = new Uint32Array(length * numParts + 1);
-    for (let i = 0; i < length * numParts; i++) {
-      this.#starts[i + 1] = this.#starts[i] + this.countOf(Math.floor(i / numParts), i % numParts);
-    }
-  }
-
-  /** Finds the row of a key; -1 if there is none. */
-  find(hashes: Hashes): number {
-    const key = keyOfHashes(hashes);
-    const row = partitionPoint(this.#keys.length, (i) => this.#keys[i] >= key);
-    return this.#keys[row] === key ? row : -1;
-  }
-
-  countOf(row: number, part: number): number {
-    return this.#rows[row * this.#width + HASHES.length + part];
-  }
-
-  /** The index of the first value of a part of a row. */
-  startOf(row: number, part: number): number {
-    return this.#starts[row * (this.#width - HASHES.length) + part];
-  }
-}
-
 /** Two numbers of a row; zeros if there is no row. */
 function triesAt(rows: HashedRows, row: number, part: number): Tried {
   if (row < 0) return { measurements: 0, failures: 0 };
@@ -618,6 +550,22 @@ function scaled({ ofModel, kernels, even }: Mixed, factor: number): Mixed {
     kernels: kernels.map((kernel) => ({ ...kernel, mass: factor * kernel.mass })),
     even: factor * even,
   };
+}
+
+/**
+ * The answer about any time is the distribution of the pair's measurements. The other forecasts get at most
+ * the weight of one further measurement, and the model none, since it only knows the newest RTTs.
+ */
+function ofAnyTime(known: KnownOfQuestion, pair: AskedPair, weights: Float64Array): Mixed {
+  const others = withoutModel(weights).map((weight, k) =>
+    k >= FIRST_OF_MEMORY && k < END_OF_MEMORY ? 0 : weight
+  );
+  const ofOthers = others.reduce((a, b) => a + b, 0);
+  const share = Math.min(ofOthers, 1 / (pair.numReplies + 1));
+  const scaledOthers = others.map((weight) => ofOthers > 0 ? weight / ofOthers * share : 0);
+  const { kernels, even } = mixed(kernelsOf(known), scaledOthers);
+  const own = pair.kernels().map((kernel) => ({ ...kernel, mass: (1 - share) * kernel.mass }));
+  return { ofModel: 0, kernels: [...own, ...kernels], even };
 }
 
 /** Removes the model's weight. If the model has all the weight, the even distribution gets it. */

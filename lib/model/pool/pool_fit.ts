@@ -1,7 +1,5 @@
 /**
- * Fits the weights of a linear pool to measurements by expectation maximisation: stacking of predictive
- * distributions (Wolpert, "Stacked Generalization", Neural Networks 5, 1992; Gneiting, Ranjan, "Combining
- * Predictive Distributions", Electronic Journal of Statistics 7, 2013).
+ * Fits the weights of a linear pool to measurements by stacking.
  *
  * If a kind of question has few measurements, its weights stay near those of a larger group: the weights of a
  * group are the prior of its parts, which counts as {@link PRIOR_CASES} events.
@@ -9,7 +7,8 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { EVEN, NUM_COMPONENTS, usableComponents } from "./forecasts.ts";
+import { EVEN, FIRST_OF_MEMORY, NUM_COMPONENTS, usableComponents } from "./forecasts.ts";
+import { stack } from "./stacking.ts";
 import { allKinds, type Kind, NUM_KINDS } from "./question_kinds.ts";
 
 /**
@@ -18,10 +17,8 @@ import { allKinds, type Kind, NUM_KINDS } from "./question_kinds.ts";
  */
 const PRIOR_CASES = 30;
 const NUM_ITERATIONS = 200;
-/** The fit stops when all weights change by less than this. */
-const SETTLED = 1e-4;
-/** The prior weight of the model, and the fixed weight of the even component. */
-const MODEL_SHARE = 0.8;
+/** The prior weight of the model or of the pair's measurements; the fixed weight of the even component. */
+const FIRST_SHARE = 0.8;
 const EVEN_SHARE = 0.001;
 
 /** An event that occurred, and the probabilities that the components gave it. */
@@ -89,45 +86,32 @@ function runsOfCode(index: number): (readonly [first: number, end: number])[] {
 }
 
 /** Fits weights to events. @param prior (components): the weights before any case; they sum to 1. */
-function fitWeights(
-  events: readonly ScoredEvent[],
-  prior: Float64Array,
-  numIterations = NUM_ITERATIONS,
-): Float64Array {
+function fitWeights(events: readonly ScoredEvent[], prior: Float64Array): Float64Array {
   // Components with a prior weight of 0 keep it.
   const used = [...prior.keys()].filter((k) => prior[k] > 0);
-  const even = used.indexOf(EVEN);
-  const own = Float64Array.from(events.flatMap(({ masses }) => used.map((k) => masses[k])));
-  let weights = Float64Array.from(used, (k) => prior[k]);
-  const counted = weights.map((share) => share * PRIOR_CASES);
-  for (let iteration = 0; iteration < numIterations; iteration++) {
-    const counts = counted.slice();
-    events.forEach(({ weight }, event) => {
-      const first = event * used.length;
-      let total = 0;
-      for (let k = 0; k < used.length; k++) total += weights[k] * own[first + k];
-      if (total === 0) return;
-      const share = weight / total;
-      for (let k = 0; k < used.length; k++) counts[k] += share * weights[k] * own[first + k];
-    });
-    counts[even] = 0;
-    const sum = counts.reduce((a, b) => a + b, 0);
-    const next = counts.map((count, k) => k === even ? prior[EVEN] : count / sum * (1 - prior[EVEN]));
-    const isSettled = next.every((weight, k) => Math.abs(weight - weights[k]) < SETTLED);
-    weights = next;
-    if (isSettled) break;
-  }
+  const weights = stack(
+    {
+      masses: Float64Array.from(events.flatMap(({ masses }) => used.map((k) => masses[k]))),
+      counts: Float64Array.from(events, ({ weight }) => weight),
+    },
+    Float64Array.from(used, (k) => prior[k]),
+    { worth: PRIOR_CASES, numIterations: NUM_ITERATIONS, fixed: used.indexOf(EVEN) },
+  );
   const all = new Float64Array(NUM_COMPONENTS);
   used.forEach((k, i) => all[k] = weights[i]);
   return all;
 }
 
-/** The weights before any measurement. @param hasPair Whether an RTT of the pair is known. */
+/**
+ * The weights before any measurement. If an RTT of the pair is known, narrow kernels around its measurements
+ * have the part that the model has otherwise.
+ */
 function firstWeights(hasPair: boolean): Float64Array {
-  const used = usableComponents(hasPair).map((isUsable, k) => isUsable && k > 0 && k < EVEN);
-  const share = (1 - MODEL_SHARE - EVEN_SHARE) / used.filter(Boolean).length;
+  const first = hasPair ? FIRST_OF_MEMORY : 0;
+  const used = usableComponents(hasPair).map((isUsable, k) => isUsable && k < EVEN && k !== first);
+  const share = (1 - FIRST_SHARE - EVEN_SHARE) / used.filter(Boolean).length;
   const weights = Float64Array.from(used, (isUsed) => isUsed ? share : 0);
-  weights[0] = MODEL_SHARE;
+  weights[first] = FIRST_SHARE;
   weights[EVEN] = EVEN_SHARE;
   return weights;
 }

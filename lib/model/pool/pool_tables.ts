@@ -1,6 +1,6 @@
 /**
- * What a pool remembers of the training data: some RTTs of each pair, usual RTTs of each address, how many
- * measurements of each had no reply, a forest of the pairs, and vectors of addresses.
+ * What a pool remembers of the training data: the measurements of each pair, usual RTTs of each address, how
+ * many measurements of each had no reply, a forest of the pairs, and vectors of addresses.
  *
  * @module
  */
@@ -11,34 +11,39 @@ import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_table.ts";
-import { type AgeCurve, ageTensor } from "./age.ts";
+import { type AgeCurve, ageTensor, USUAL_AGE } from "./age.ts";
 import { type AgeCase, fitAge } from "./age_fit.ts";
 import type { Tensor } from "../possible_numbers.ts";
 import { MEMORIES, namedWeights } from "./forecasts.ts";
-import { logOfCode } from "./kernel_mixture.ts";
+import { AskedPair } from "./asked_pair.ts";
 import { fitFailures } from "./no_reply.ts";
+import {
+  CollectedPair,
+  DEFAULT_MEMORY_MB,
+  MEASUREMENTS_PER_MB,
+  saveMemory,
+  thinToSize,
+  USUAL_PAIR,
+  type UsualPair,
+  usualPair,
+  usualPairTensor,
+} from "./pair_memory.ts";
+import type { PairMeasurements } from "./time_kernels.ts";
 import type { PlaceOf } from "./placed_pairs.ts";
 import { POOL_TENSORS, rangeAround } from "./pool.ts";
 
-/** Maximum number of RTTs kept per pair, and how many of them are the newest. */
-const MAX_RTTS = 16;
-const NUM_NEWEST = 4;
-/** Maximum number of RTTs kept in total: 8 MB. */
-const MAX_ALL_RTTS = 2 ** 20;
 const MAX_PAIRS = 2 ** 19;
 /** Maximum number of usual RTTs kept per address and role, and over all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
 
+/** Maximum number of RTTs of a pair that the forest and the vectors learn from. */
+const MAX_LEARNED_RTTS = 32;
+
 /** Maximum of results to learn ageing from, in total and per pair; minimum of RTTs of such a pair. */
 const MAX_AGED = 3000;
 const MAX_AGED_OF_PAIR = 8;
 const MIN_AGED_RTTS = 4;
-
-interface Rtt {
-  readonly rttCode: number;
-  readonly timeS: number;
-}
 
 interface PoolEnd {
   readonly name: string;
@@ -63,23 +68,32 @@ interface KeptPair {
   /** By the first endpoint, and by the second: measurements, and those without a reply. */
   readonly measured: [number, number];
   readonly failed: [number, number];
-  /** Every `stride`th RTT, and the newest RTTs. */
-  readonly spread: Rtt[];
-  readonly newest: Rtt[];
-  stride: number;
-  count: number;
+  readonly own: CollectedPair;
 }
 
-/** Collects the tables from measurements. Those of each source must be added in time order. */
+/** Collects the tables from measurements. */
 export class PoolTables {
   readonly #pairs = new Map<number, KeptPair>();
   #least = Infinity;
   #greatest = 0;
+  #numCollected = 0;
   #learned: Tensors | undefined;
-  #curve: AgeCurve | undefined;
+  #remembered: Tensors | undefined;
 
-  /** @param placeOf The places of addresses, which the forest uses. */
-  constructor(readonly placeOf: PlaceOf = () => undefined, readonly seed = 0) {}
+  /**
+   * @param placeOf The places of addresses, which the forest uses.
+   * @param options `memoryMb`: the size of the remembered measurements; twice as many are collected.
+   */
+  constructor(
+    readonly placeOf: PlaceOf = () => undefined,
+    { seed = 0, memoryMb = DEFAULT_MEMORY_MB }: { seed?: number; memoryMb?: number | undefined } = {},
+  ) {
+    this.seed = seed;
+    this.#memoryMb = memoryMb;
+  }
+
+  readonly seed: number;
+  readonly #memoryMb: number;
 
   static endOf(address: Uint8Array): PoolEnd {
     return { name: formatAddress(address), hashes: hashesOf(address) };
@@ -95,27 +109,23 @@ export class PoolTables {
       ends: [source, destination],
       measured: [0, 0],
       failed: [0, 0],
-      spread: [],
-      newest: [],
-      stride: 1,
-      count: 0,
+      own: new CollectedPair(),
     }));
     const from = pair.ends[0].name === source.name ? 0 : 1;
     pair.measured[from]++;
-    if (rttCode === null) {
-      pair.failed[from]++;
-      return;
+    pair.own.add(timeS, rttCode ?? 0);
+    if (++this.#numCollected > 2 * this.#memoryMb * MEASUREMENTS_PER_MB) this.#thin();
+    if (rttCode === null) pair.failed[from]++;
+    else {
+      this.#least = Math.min(this.#least, rttCode);
+      this.#greatest = Math.max(this.#greatest, rttCode);
     }
-    this.#least = Math.min(this.#least, rttCode);
-    this.#greatest = Math.max(this.#greatest, rttCode);
-    const rtt = { rttCode, timeS };
-    pair.newest.push(rtt);
-    if (pair.newest.length > NUM_NEWEST) pair.newest.shift();
-    if (pair.count++ % pair.stride > 0) return;
-    pair.spread.push(rtt);
-    if (pair.spread.length < 2 * MAX_RTTS) return;
-    pair.spread.splice(0, Infinity, ...pair.spread.filter((_, i) => i % 2 === 0));
-    pair.stride *= 2;
+  }
+
+  #thin(): void {
+    const pairs = [...this.#pairs.values()].map(({ own }) => own);
+    thinToSize(pairs, this.#memoryMb);
+    this.#numCollected = pairs.reduce((sum, { length }) => sum + length, 0);
   }
 
   get isEmpty(): boolean {
@@ -125,42 +135,47 @@ export class PoolTables {
   /** The tensors of a pool. @param weights See `fitPool`. @param failureWeights See `fitFailures`. */
   save(weights: Float64Array, failureWeights: Float64Array = fitFailures([])): Map<string, TensorArray> {
     const measured = [...this.#pairs].sort(([a], [b]) => a - b).map(([, pair]) => pair);
-    const pairs = measured.filter(({ count }) => count > 0);
-    const most = Math.max(
-      NUM_NEWEST,
-      Math.min(MAX_RTTS, Math.floor(MAX_ALL_RTTS / Math.max(1, pairs.length))),
-    );
-    const rtts = pairs.map((pair) => chosenOf(pair, most));
-    const medians = rtts.map((ofPair) => quantileOfSample(ofPair.map(({ rttCode }) => rttCode), 0.5));
+    const pairs = measured.filter(({ measured, failed }) => sumOf(measured) > sumOf(failed));
+    const medians = pairs.map(({ own }) => quantileOfSample(repliesOf(own), 0.5));
     const ends = this.#ends(pairs, medians);
-    const values: Record<keyof typeof POOL_TENSORS, ArrayLike<number>> = {
+    const values = {
       range: rangeAround(this.#least, this.#greatest),
-      pairs: pairs.flatMap(({ hashes }, i) => [hashes.hash1, hashes.hash2, rtts[i].length]),
-      rtts: rtts.flatMap((ofPair) => ofPair.flatMap(({ rttCode, timeS }) => [rttCode, timeS])),
       ends: ends.flatMap((
         { hashes, usual },
       ) => [hashes.hash1, hashes.hash2, ...usual.map(({ length }) => length)]),
       usual: ends.flatMap(({ usual }) => usual.flat()),
       all: quantilesOf(medians, MAX_ALL),
-      age: ageTensor(this.#curve ??= this.#ageCurve(pairs)),
       failureWeights,
       endTries: triesOfEnds(measured).flatMap(({ hashes, tries }) => [hashes.hash1, hashes.hash2, ...tries]),
-      pairTries: measured.filter(({ failed }) => sumOf(failed) > 0)
-        .flatMap((
-          { hashes, measured, failed },
-        ) => [hashes.hash1, hashes.hash2, sumOf(measured), sumOf(failed)]),
     };
-    const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, ArrayLike<number>][];
-    const saved = parts.map(([part, numbers]) => {
-      const [name, , type]: Tensor = POOL_TENSORS[part];
+    const saved = Object.entries(values).map(([part, numbers]) => {
+      const [name, , type]: Tensor = POOL_TENSORS[part as keyof typeof values];
       return [name, type === "U32" ? Uint32Array.from(numbers) : Float32Array.from(numbers)] as const;
     });
-    return new Map([...namedWeights(weights), ...saved, ...this.#learned ??= this.learned()]);
+    return new Map([
+      ...namedWeights(weights),
+      ...saved,
+      ...this.#remembered ??= this.#remember(measured),
+      ...this.#learned ??= this.learned(),
+    ]);
+  }
+
+  /** The measurements of pairs, what is learned from them, and how RTTs age. */
+  #remember(measured: readonly KeptPair[]): Tensors {
+    this.#thin();
+    const pairs = measured.map(({ hashes, own }) => ({ hashes, ...own.sorted() }));
+    const usual = usualPair(pairs);
+    const age = this.#ageCurve(pairs, usual);
+    return new Map<string, TensorArray>([
+      ...saveMemory("pool", pairs, { usual, age }),
+      [USUAL_PAIR[0], usualPairTensor(usual)],
+      [POOL_TENSORS.age[0], ageTensor(age)],
+    ]);
   }
 
   /** Learns what forecasts remember; with hidden addresses only what answers about unknown addresses. */
   learned(without?: Fold): Tensors {
-    const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }) =>
+    const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, own }) =>
       [0, 1].filter((from) => measured[from] > failed[from]).map((from) => {
         const [source, destination] = [ends[from], ends[1 - from]];
         return {
@@ -169,7 +184,7 @@ export class PoolTables {
           hashes: [source.hashes, destination.hashes] as const,
           // Evaluated lazily, because only a sample of very many pairs is learned.
           get rttsMs() {
-            return spread.map(({ rttCode }) => decodeRttCode(rttCode));
+            return evenlySpread(repliesOf(own), MAX_LEARNED_RTTS).map(decodeRttCode);
           },
         };
       })
@@ -180,19 +195,26 @@ export class PoolTables {
     );
   }
 
-  /** Fitted to later results of a sample of pairs, with the earlier RTTs that would have been remembered. */
-  #ageCurve(pairs: readonly KeptPair[]): AgeCurve {
-    const often = pairs.filter(({ spread }) => spread.length >= MIN_AGED_RTTS);
+  /** Fitted to later results of a sample of pairs, with the measurements before them. */
+  #ageCurve(pairs: readonly PairMeasurements[], usual: UsualPair): AgeCurve {
+    const often = pairs.flatMap((pair) => {
+      const replies = [...pair.codes.keys()].filter((i) => pair.codes[i] > 0);
+      return replies.length >= MIN_AGED_RTTS ? { pair, replies } : [];
+    });
     const length = Math.min(MAX_AGED_OF_PAIR, Math.ceil(MAX_AGED / often.length));
-    const cases = evenlySpread(often, MAX_AGED).flatMap((pair, number): AgeCase[] => {
-      const oldestFirst = chosenOf(pair, Infinity).reverse();
+    const cases = evenlySpread(often, MAX_AGED).flatMap(({ pair, replies }, number): AgeCase[] => {
       const random = new RandomStream(this.seed, "pool/age", number);
       return Array.from({ length }, () => {
-        const newest = 1 + random.below(oldestFirst.length - 2);
-        const { rttCode, timeS } = oldestFirst[newest + 1 + random.below(oldestFirst.length - newest - 1)];
-        const ofPair = oldestFirst.slice(Math.max(0, newest + 1 - MAX_RTTS), newest + 1).reverse()
-          .map((rtt) => ({ log: logOfCode(rtt.rttCode), timeS: rtt.timeS, gapS: timeS - rtt.timeS }));
-        return { ofPair, rttCode, ageS: timeS - oldestFirst[newest].timeS };
+        const newest = 1 + random.below(replies.length - 2);
+        const later = replies[newest + 1 + random.below(replies.length - newest - 1)];
+        const end = replies[newest] + 1;
+        const earlier = {
+          ...usual,
+          timesS: pair.timesS.subarray(0, end),
+          codes: pair.codes.subarray(0, end),
+          counts: pair.counts.subarray(0, end),
+        };
+        return { pair: new AskedPair(earlier, pair.timesS[later], USUAL_AGE), rttCode: pair.codes[later] };
       });
     });
     return fitAge(cases, 1 / length);
@@ -234,10 +256,8 @@ function sumOf([a, b]: readonly [number, number]): number {
   return a + b;
 }
 
-/** Chooses the newest RTTs of a pair and an even sample of the others, newest first. */
-function chosenOf({ spread, newest }: KeptPair, most: number): Rtt[] {
-  const others = spread.filter((rtt) => !newest.includes(rtt));
-  return [...evenlySpread(others, most - newest.length), ...newest].sort((a, b) => b.timeS - a.timeS);
+function repliesOf({ codes }: CollectedPair): number[] {
+  return codes.filter((code) => code > 0);
 }
 
 /** At most `most` of the values, evenly spaced. */

@@ -5,7 +5,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
-import { type TensorArray, tensorOf } from "../../base/safetensors_header.ts";
+import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import {
@@ -14,6 +14,7 @@ import {
   embeddingUpdateOf,
   withEmbeddingUpdate,
 } from "../../model/embedding_update.ts";
+import { withMeasurements } from "../../model/pool/pair_memory.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { ADAPT_DEFAULTS } from "./adapt_defaults.ts";
 import { fitFreeRows, type FitOptions } from "./fit.ts";
@@ -142,23 +143,29 @@ export class AdaptedModel {
 
   /** The measurements of all adaptations, including earlier ones; undefined if there are none. */
   adaptation: MeasuredData | undefined;
+  /** The tensors of its pool, which remembers the measurements; undefined without a pool. */
+  pool: Tensors | undefined;
   readonly #trained: TrainingData;
   /** Counts behind {@link adaptation}; created by the first adaptation. */
   #counts: AddressCounts | undefined;
   /** Ensures that a measurement fitted repeatedly, as in `adapt --follow`, counts once. */
   readonly #counted = new WeakSet<TokenMeasurement>();
+  /** The same for the pool. */
+  readonly #remembered = new WeakSet<TokenMeasurement>();
 
   /** @param options What earlier adaptations changed, and what the model was trained on and adapted to. */
   constructor(
     readonly config: ModelConfig,
     public weights: Map<string, TensorArray>,
-    { adapted, trainingData = NO_DATA }: {
+    { adapted, pool, trainingData = NO_DATA }: {
       adapted?: AdaptedParts | undefined;
+      pool?: Tensors | undefined;
       trainingData?: TrainingData | undefined;
     } = {},
   ) {
     this.rows = new Set(adapted?.rows);
     this.nodes = new Set(adapted?.nodes);
+    this.pool = pool;
     this.#trained = trainingData;
     this.adaptation = trainingData.adaptation;
   }
@@ -177,8 +184,16 @@ export class AdaptedModel {
     this.weights = withEmbeddingUpdate(this.config, this.weights, adaptation.update);
     for (const row of adaptation.update.rows) this.rows.add(row);
     for (const node of adaptation.update.coordinates.nodes) this.nodes.add(node);
+    this.#remember(measurements);
     this.#count(measurements, adaptation);
     return adaptation;
+  }
+
+  #remember(measurements: readonly TokenMeasurement[]): void {
+    const fresh = measurements.filter((measurement) => !this.#remembered.has(measurement));
+    if (!this.pool || fresh.length === 0) return;
+    for (const measurement of fresh) this.#remembered.add(measurement);
+    this.pool = withMeasurements(this.pool, fresh);
   }
 
   /** Counts the replies that rows were fitted to, skipping addresses without a row, which learned nothing. */

@@ -1,5 +1,4 @@
 import { evenKernels, type Forecast, USUAL_WIDTH } from "../forecast.ts";
-import { kernelWidth } from "../kernel_mixture.ts";
 
 /** Kernel widths relative to the error. The median of |ln(estimate / RTT)| is ln 2 times the width. */
 const ERROR_FACTORS = [0.25, 1, 4].map((factor) => factor / Math.LN2);
@@ -12,7 +11,7 @@ export const coordinates: Forecast = {
     const { estimate } = known;
     if (!estimate) return evenKernels(known, [], ERROR_FACTORS.map(() => USUAL_WIDTH));
     const widths = ERROR_FACTORS.map((factor) =>
-      kernelWidth(Math.min(GREATEST_WIDTH, Math.max(LEAST_WIDTH, factor * estimate.error)))
+      Math.min(GREATEST_WIDTH, Math.max(LEAST_WIDTH, factor * estimate.error))
     );
     return evenKernels(known, [Math.log(estimate.rttMs)], widths);
   },

@@ -1,0 +1,329 @@
+/**
+ * What a pair's own measurements say about a time: averages of them by kernels in time.
+ *
+ * A kernel gives each measurement a weight that falls with its distance in time, or from the same hour of
+ * another day. The shares of the kernels depend on how well each would have predicted the pair's other
+ * measurements, all around them or before them (leave one out; Gneiting, Raftery, "Strictly Proper Scoring
+ * Rules", JASA 102, 2007). The shares of pairs with few measurements stay near those of all pairs.
+ *
+ * @module
+ */
+import { lowerBound } from "../../base/collections.ts";
+import { type AgeCurve, ageShares, changedKernels, USUAL_AGE } from "./age.ts";
+import { logOfCode } from "./kernel_mixture.ts";
+import { stack } from "./stacking.ts";
+
+const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
+const WEEK_S = 7 * DAY_S;
+
+/** Measurements of a pair, oldest first. */
+export interface PairMeasurements {
+  /** Unix seconds. */
+  readonly timesS: Float64Array;
+  /** RTT codes; 0 for no reply. */
+  readonly codes: Uint16Array;
+  /** How many measurements each one represents. */
+  readonly counts: Float64Array;
+}
+
+/** Time scales of the kernels exp(-gap / scale). */
+const SCALES_S = [0.75 * HOUR_S, 3 * HOUR_S, 12 * HOUR_S, 2 * DAY_S, 8 * DAY_S];
+/** Scales of the distance from the same hour of other days, and of other weeks; and how fast those fade. */
+const HOUR_SCALES_S = [0.5 * HOUR_S, 2 * HOUR_S];
+const WEEK_SCALE_S = HOUR_S;
+const DAYS_FADE_S = WEEK_S;
+const WEEKS_FADE_S = 4 * WEEK_S;
+/** Pairs measured for less have no hour of the week; that kernel is then the hour of the day. */
+const LEAST_WEEKS_S = 3 * WEEK_S;
+
+/** The kernels: {@link SCALES_S}, the hour of the day, the hour of the week, and all alike. */
+export const NUM_KERNELS: number = SCALES_S.length + HOUR_SCALES_S.length + 2;
+
+/** Distances (kernels) of a measurement, whose weight is exp(-distance). @param gapS 0 or more. */
+function distancesOf(gapS: number, hasWeeks: boolean, out: Float64Array): void {
+  for (let k = 0; k < SCALES_S.length; k++) out[k] = gapS / SCALES_S[k];
+  const hours = fromMultiple(gapS, DAY_S);
+  const days = gapS / DAYS_FADE_S;
+  for (let k = 0; k < HOUR_SCALES_S.length; k++) out[SCALES_S.length + k] = hours / HOUR_SCALES_S[k] + days;
+  out[NUM_KERNELS - 2] = hasWeeks
+    ? fromMultiple(gapS, WEEK_S) / WEEK_SCALE_S + gapS / WEEKS_FADE_S
+    : hours / WEEK_SCALE_S + days;
+  out[NUM_KERNELS - 1] = 0;
+}
+
+/** The distance of a time from the nearest multiple of a period. */
+function fromMultiple(gapS: number, periodS: number): number {
+  const rest = gapS % periodS;
+  return Math.min(rest, periodS - rest);
+}
+
+export function hasWeeks({ timesS }: PairMeasurements): boolean {
+  return timesS.length > 0 && timesS[timesS.length - 1] - timesS[0] >= LEAST_WEEKS_S;
+}
+
+/**
+ * Weights of the first `end` measurements by each kernel.
+ *
+ * @param options `end`: all by default; `without`: the index of a measurement that has no weight; `weeks`: see
+ *   {@link hasWeeks}.
+ * @returns (kernels, end); the greatest weight per represented measurement of each kernel is 1.
+ */
+export function kernelWeights(
+  { timesS, counts }: PairMeasurements,
+  timeS: number,
+  { end: length = timesS.length, without = -1, weeks }: { end?: number; without?: number; weeks: boolean },
+): Float64Array {
+  const weights = new Float64Array(NUM_KERNELS * length);
+  const least = new Float64Array(NUM_KERNELS).fill(Infinity);
+  const distances = new Float64Array(NUM_KERNELS);
+  for (let i = 0; i < length; i++) {
+    distancesOf(Math.abs(timesS[i] - timeS), weeks, distances);
+    for (let k = 0; k < NUM_KERNELS; k++) {
+      weights[k * length + i] = distances[k];
+      if (distances[k] < least[k] && i !== without) least[k] = distances[k];
+    }
+  }
+  for (let k = 0; k < NUM_KERNELS; k++) {
+    const nearest = least[k];
+    for (let i = 0, at = k * length; i < length; i++, at++) {
+      const far = weights[at] - nearest;
+      weights[at] = far < NEGLIGIBLE_DISTANCE && i !== without ? counts[i] * Math.exp(-far) : 0;
+    }
+  }
+  return weights;
+}
+
+/** Weights are below 1e-17 from here on. */
+const NEGLIGIBLE_DISTANCE = 40;
+
+/**
+ * Situations with shares of their own: a time within the measurements, and the gap since the last measurement
+ * before it. Each has shares for RTTs and for P(no reply).
+ */
+const AFTER_S = [0, DAY_S, 8 * DAY_S];
+const INSIDE = 0;
+const NUM_SITUATIONS = 1 + AFTER_S.length;
+/** The shares of a situation: of the kernels, and of RTTs that changed since; see `age.ts`. */
+export const NUM_COLUMNS: number = NUM_KERNELS + 1;
+const CHANGED = NUM_KERNELS;
+/** Number of shares of a pair: of RTTs, then of P(no reply), by situation. */
+export const NUM_SHARES: number = 2 * NUM_SITUATIONS * NUM_COLUMNS;
+const LOSSES = NUM_SITUATIONS * NUM_COLUMNS;
+
+/** Shares before any measurement, from the campaigns of tests/eval/ages_test.ts and lib/eval/RESULTS.md. */
+const USUAL_RTT_SHARES = [
+  [0.16, 0.27, 0.34, 0.12, 0.03, 0.02, 0.02, 0.02, 0.02],
+  [0.13, 0.2, 0.33, 0.14, 0.05, 0.03, 0.04, 0.03, 0.05],
+  [0.05, 0.1, 0.2, 0.2, 0.15, 0.05, 0.06, 0.05, 0.14],
+  [0.02, 0.03, 0.07, 0.14, 0.22, 0.05, 0.06, 0.05, 0.36],
+];
+const USUAL_LOSS_SHARES = [0.05, 0.08, 0.14, 0.17, 0.18, 0.04, 0.04, 0.04, 0.26];
+export const USUAL_SHARES: Float64Array = Float64Array.from([
+  ...USUAL_RTT_SHARES.flatMap((shares, situation) => {
+    const changed = ageShares(USUAL_AGE, AFTER_S[situation - 1] ?? 0).changed;
+    return [...shares.map((share) => (1 - changed) * share), changed];
+  }),
+  ...USUAL_RTT_SHARES.flatMap(() => [...USUAL_LOSS_SHARES, 0]),
+]);
+
+/**
+ * The shares at a time (NUM_COLUMNS). They change evenly with ln(1 + gap / 3 h) between the gaps of the
+ * situations. After the last gap, more and more RTTs have changed.
+ *
+ * @param shares (NUM_SHARES).
+ */
+export function sharesAt(
+  shares: Float64Array,
+  { timesS }: PairMeasurements,
+  { timeS, of, age }: { timeS: number; of: "rtts" | "losses"; age: AgeCurve },
+): Float64Array {
+  const last = timesS.length - 1;
+  const next = lowerBound(timesS, timeS);
+  const gapS = Math.min(
+    next <= last ? timesS[next] - timeS : Infinity,
+    next > 0 ? timeS - timesS[next - 1] : Infinity,
+  );
+  const mostS = AFTER_S[AFTER_S.length - 1];
+  const upper = Math.max(1, AFTER_S.findIndex((afterS) => Math.min(gapS, mostS) <= afterS));
+  const place = (gapS: number) => Math.log1p(gapS / (3 * HOUR_S));
+  const [from, to] = [AFTER_S[upper - 1], AFTER_S[upper]].map(place);
+  const part = (place(Math.min(gapS, mostS)) - from) / (to - from);
+  const isInside = timeS >= timesS[0] && timeS <= timesS[last];
+  const begin = of === "rtts" ? 0 : LOSSES;
+  const row = (after: number) => begin + (after === 0 && isInside ? INSIDE : 1 + after) * NUM_COLUMNS;
+  const found = Float64Array.from(
+    { length: NUM_COLUMNS },
+    (_, k) => (1 - part) * shares[row(upper - 1) + k] + part * shares[row(upper) + k],
+  );
+  if (gapS <= mostS || of === "losses") return found;
+  const spanS = timesS[last] - timesS[0];
+  const [now, then] = [gapS, mostS].map((ageS) => 1 - ageShares(age, ageS, spanS).changed);
+  for (let k = 0; k < NUM_KERNELS; k++) found[k] *= now / then;
+  found[CHANGED] = 1 - (1 - found[CHANGED]) * now / then;
+  return found;
+}
+
+/** Measurements of a pair that its shares are fitted with, and that are predicted in turn. */
+export const MAX_FITTED = 2000;
+const MAX_PREDICTED = 320;
+/** An RTT is predicted as being at most each of this many quantiles of the pair. */
+const NUM_THRESHOLDS = 16;
+/** A kernel's predictions are at least this and at most 1 minus this. */
+const LEAST_CHANCE = 0.01;
+/** How many measurements the shares of all pairs count as in the shares of one. */
+const PRIOR_MEASUREMENTS = 1 / 4;
+const NUM_ITERATIONS = 100;
+
+/** Predictions of a pair's measurements: P(event) by each kernel, by set of shares. */
+export type PairEvents = readonly number[][];
+
+/**
+ * Predicts measurements of a pair from its others.
+ *
+ * @param options `most`: how many to predict; `usual`: shares of all pairs, around which RTTs change.
+ */
+export function pairEvents(
+  measurements: PairMeasurements,
+  { most = MAX_PREDICTED, usual, age }: { most?: number; usual: Float64Array; age: AgeCurve },
+): PairEvents {
+  const pair = thinned(measurements, MAX_FITTED);
+  const { timesS, codes } = pair;
+  const length = timesS.length;
+  const weeks = hasWeeks(pair);
+  const replies = Uint16Array.from(codes.filter((code) => code > 0)).sort();
+  const thresholds = Array.from(
+    { length: NUM_THRESHOLDS },
+    (_, q) => replies[Math.floor((q + 0.5) * replies.length / NUM_THRESHOLDS)],
+  );
+  // The number of thresholds below each RTT; one more for no reply.
+  const bins = Uint8Array.from(
+    codes,
+    (code) => code === 0 ? NUM_THRESHOLDS + 1 : lowerBound(thresholds, code),
+  );
+  const events: number[][] = Array.from({ length: 2 * NUM_SITUATIONS }, () => []);
+  const sums = new Float64Array(NUM_THRESHOLDS + 2);
+  const chances = new Float64Array(NUM_COLUMNS * (NUM_THRESHOLDS + 1));
+  const changes = AFTER_S.map((afterS) => thresholds.length > 0 ? changesOf(thresholds, afterS, age) : []);
+  const mixed = new Float64Array(NUM_THRESHOLDS + 1);
+  const predict = (index: number, situation: number, end: number, without = -1) => {
+    const weights = kernelWeights(pair, timesS[index], { end, without, weeks });
+    let hasReply = true;
+    mixed.fill(0);
+    for (let k = 0; k < NUM_KERNELS; k++) {
+      sums.fill(0);
+      for (let i = 0; i < end; i++) sums[bins[i]] += weights[k * end + i];
+      const replied = sums.reduce((sum, each, bin) => bin <= NUM_THRESHOLDS ? sum + each : sum, 0);
+      hasReply &&= replied > 0;
+      let upTo = 0;
+      for (let q = 0; q < NUM_THRESHOLDS; q++) {
+        upTo += sums[q];
+        chances[q * NUM_COLUMNS + k] = upTo / replied;
+      }
+      const share = usual[situation * NUM_COLUMNS + k];
+      for (let bin = 0; bin <= NUM_THRESHOLDS; bin++) mixed[bin] += share * sums[bin] / replied;
+      const lost = sums[NUM_THRESHOLDS + 1];
+      chances[NUM_THRESHOLDS * NUM_COLUMNS + k] = lost / (lost + replied);
+    }
+    const total = mixed.reduce((a, b) => a + b, 0);
+    const after = situation - 1;
+    for (let q = 0; q < NUM_THRESHOLDS; q++) {
+      let chance = 0;
+      if (after > 0) mixed.forEach((mass, bin) => chance += mass / total * changes[after][bin][q]);
+      chances[q * NUM_COLUMNS + CHANGED] = chance;
+    }
+    const add = (set: number, event: number, isTrue: boolean) => {
+      for (let k = 0; k < NUM_COLUMNS; k++) {
+        const chance = chances[event * NUM_COLUMNS + k];
+        const least = LEAST_CHANCE + (1 - 2 * LEAST_CHANCE) * (isTrue ? chance : 1 - chance);
+        events[set].push(least);
+      }
+    };
+    add(NUM_SITUATIONS + situation, NUM_THRESHOLDS, codes[index] === 0);
+    if (codes[index] === 0 || !hasReply) return;
+    for (let q = 0; q < NUM_THRESHOLDS; q++) add(situation, q, bins[index] <= q);
+  };
+  if (length < 2) return events;
+  for (const index of evenlySpread(0, length, most)) predict(index, INSIDE, length, index);
+  evenlySpread(Math.floor(length / 3), length, most).forEach((index, i) => {
+    // Gaps of whole days would make all kernels know the hour.
+    const aroundS = (i * GOLDEN_RATIO % 1 - 0.5) * DAY_S;
+    AFTER_S.forEach((afterS, after) => {
+      const gapS = afterS + (after > 0 ? aroundS : 0);
+      const end = Math.min(index, partitionAfter(timesS, timesS[index] - gapS));
+      if (end > 0) predict(index, 1 + after, end);
+    });
+  });
+  return events;
+}
+
+/** Its multiples are spread evenly between whole numbers. */
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
+/** P(an RTT near each threshold, or above the last, is at most each threshold after a change). */
+function changesOf(thresholds: readonly number[], ageS: number, age: AgeCurve): Float64Array[] {
+  const logs = thresholds.map(logOfCode);
+  if (ageS === 0) return [];
+  return [...logs, logs[logs.length - 1]].map((log) => {
+    const kernels = changedKernels(age, [{ log, mass: 1 }], ageS);
+    return Float64Array.from(logs, (limit) =>
+      kernels.reduce((sum, { width, mass }) => {
+        const tail = 0.5 * Math.exp(-Math.abs(limit - log) / width);
+        return sum + mass * (limit < log ? tail : 1 - tail);
+      }, 0));
+  });
+}
+
+/** Number of times up to a limit. */
+function partitionAfter(timesS: Float64Array, limitS: number): number {
+  let end = lowerBound(timesS, limitS);
+  while (end < timesS.length && timesS[end] === limitS) end++;
+  return end;
+}
+
+/** Usual shares for a pair that was measured for some time. @param shares (NUM_SHARES). */
+export function sharesOfSpan(shares: Float64Array, spanS: number, age: AgeCurve): Float64Array {
+  const own = shares.slice();
+  AFTER_S.forEach((afterS, after) => {
+    const row = own.subarray((1 + after) * NUM_COLUMNS, (2 + after) * NUM_COLUMNS);
+    const { changed } = ageShares(age, afterS, spanS);
+    for (let k = 0; k < NUM_KERNELS; k++) row[k] *= (1 - changed) / (1 - row[CHANGED]);
+    row[CHANGED] = changed;
+  });
+  return own;
+}
+
+/** Fits shares (NUM_SHARES). @param prior The shares before any event, which count as `measurements`. */
+export function fitShares(
+  events: PairEvents,
+  prior: Float64Array,
+  measurements = PRIOR_MEASUREMENTS,
+): Float64Array {
+  const shares = new Float64Array(NUM_SHARES);
+  for (let set = 0; set < NUM_SHARES / NUM_COLUMNS; set++) {
+    const masses = Float64Array.from(events[set] ?? []);
+    const first = set * NUM_COLUMNS;
+    const worth = measurements * (set < NUM_SITUATIONS ? NUM_THRESHOLDS : 1);
+    const own = prior.subarray(first, first + NUM_COLUMNS);
+    shares.set(stack({ masses }, own, { worth, numIterations: NUM_ITERATIONS }), first);
+  }
+  return shares;
+}
+
+/** At most `most` indexes from `first` to `end - 1`, evenly spaced. */
+function evenlySpread(first: number, end: number, most: number): number[] {
+  const count = Math.min(end - first, most);
+  return Array.from({ length: count }, (_, i) => first + Math.floor((i + 0.5) * (end - first) / count));
+}
+
+/** At most `most` of the measurements, evenly spaced. */
+export function thinned(measurements: PairMeasurements, most: number): PairMeasurements {
+  const { timesS, codes, counts } = measurements;
+  if (timesS.length <= most) return measurements;
+  const kept = evenlySpread(0, timesS.length, most);
+  return {
+    timesS: Float64Array.from(kept, (i) => timesS[i]),
+    codes: Uint16Array.from(kept, (i) => codes[i]),
+    counts: Float64Array.from(kept, (i) => counts[i]),
+  };
+}
