@@ -32,11 +32,15 @@ Deno.test("faultOfNumbers() accepts only possible numbers in every tensor and co
     accepted,
     new Map([
       // Hashes may be any numbers that keep the rows in order.
-      ...["end_tries", "ends", "excess_hashes", "factor_hashes", "pair_tries", "pairs"].map((name) =>
+      ...["end_tries", "ends", "excess_hashes", "factor_hashes", "pairs"].map((name) =>
         [`pool.${name}`, new Set([2 ** 32 - 1, 1e9])] as const
       ),
       ["pool.kriging_ends", new Set([255])],
-      ["pool.rtts", new Set([1e9])],
+      // A time, or a reply with the code 51,712 of 15,258 measurements.
+      ["pool.measurements", new Set([1e9, 2 ** 32 - 1])],
+      ["pool.pair_shares", new Set([255])],
+      ["pool.pair_spreads", new Set([0.5])],
+      ["pool.usual_pair", new Set([0.5])],
       ["pool.age", new Set([1e9])],
       ["pool.failure_weights", new Set([0.5])],
       ["pool.factors", new Set([0.5, 1e9])],
@@ -53,21 +57,38 @@ Deno.test("faultOfNumbers() accepts only possible numbers in every tensor and co
 
 Deno.test("faultOfNumbers() names the first inconsistency between the numbers of a pool", () => {
   const cases: [tensor: string, index: number, value: number, fault: string][] = [
-    ["pool.weights.pair_medians", 1, 0.5, "pool.weights of kind 0 add up to"],
+    ["pool.weights.pair_memory", 1, 0.5, "pool.weights of kind 0 add up to"],
     [
       "pool.range",
       1,
       20,
-      "element 0 of tensor pool.rtts is 10067, expected a code within the range of pool.range",
+      "element 0 of tensor pool.usual is 8019, expected a code within the range of pool.range",
     ],
-    ["pool.rtts", 1, 7, "element 1 of tensor pool.rtts is 7, expected a time from 1990 to 2099"],
+    [
+      "pool.measurements",
+      0,
+      7,
+      "element 0 of tensor pool.measurements is 7, expected a time from 1990 to 2099",
+    ],
+    [
+      "pool.measurements",
+      1,
+      10067,
+      "element 1 of tensor pool.measurements is 10067, expected an RTT code or 0, plus 65,536 times a number",
+    ],
+    [
+      "pool.measurements",
+      2,
+      1_600_000_000,
+      "element 2 of tensor pool.measurements is 1600000000, expected the measurements of a pair in the order",
+    ],
     ["pool.age", 1, 0.9, "the shares of pool.age add up to"],
     ["pool.pairs", 3, 0, "element 3 of tensor pool.pairs is 0, expected rows in ascending order"],
     [
       "pool.pairs",
       2,
       9,
-      "the counts of tensor pool.pairs add up to 37, expected 30, the number of rows of pool.rtts",
+      "the counts of tensor pool.pairs add up to 65, expected 60, the number of rows of pool.measurements",
     ],
     ["pool.ends", 2, 3, "the number of rows of pool.usual"],
     [
@@ -94,6 +115,6 @@ Deno.test("faultOfNumbers() names the first inconsistency between the numbers of
     named(pool, tensor)[index] = value;
     assertStringIncludes(faultOfNumbers(pool) ?? "none", fault);
   }
-  const pool = poolOfMesh().set("pool.failure_weights", new Float32Array(4));
-  assertEquals(faultOfNumbers(pool), "tensor pool.failure_weights has 4 rows, expected 5");
+  const pool = poolOfMesh().set("pool.failure_weights", new Float32Array(5));
+  assertEquals(faultOfNumbers(pool), "tensor pool.failure_weights has 5 rows, expected 4");
 });

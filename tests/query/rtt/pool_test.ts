@@ -92,8 +92,8 @@ Deno.test("a pool mixes the model's codes within the known range with simple for
       assert(forecast);
       const { probabilities, pFailed } = ofModel[i];
       const kept = probabilities.subarray(0, forecast.end).reduce((a, b) => a + b, 0);
-      // For a known pair at any time the model does not count.
-      assert(kept < 1 && (i === 2 ? forecast.modelShare === 0 : forecast.modelShare > 0.6));
+      // For a measured pair the model does not count.
+      assert(kept < 1 && (i < 3 ? forecast.modelShare === 0 : forecast.modelShare > 0.6));
       let total = 0;
       CANONICAL_RTT_CODES.forEach((_, code) => {
         const model = code < forecast.end ? forecast.modelShare * probabilities[code] / kept : 0;
@@ -214,7 +214,7 @@ function withLately(
     const own = tables.save(fitPool([]));
     // The random network knows nothing, so kernels around the pair's RTTs get nearly all the weight.
     own.set("pool.weights.model", new Float32Array(NUM_KINDS));
-    const aroundRtts = own.get("pool.weights.pair_rtts");
+    const aroundRtts = own.get("pool.weights.pair_memory");
     aroundRtts?.forEach((weight, i) => aroundRtts[i] = weight > 0 ? 1 : 0);
     const model = PingModel.of(config, registry, { weights, pool: own });
     await test((timeS, destination = DESTINATIONS[0]) =>
@@ -247,11 +247,15 @@ Deno.test("an answer widens with the age of the pair's RTTs, or of all RTTs if t
 Deno.test("P(no reply) moves towards the shares of the pair, its ends and the context", () =>
   withPooled(async (pooled) => {
     const { config, registry, weights } = pooled;
-    // The share alone, as if the fit had found that the network knows nothing.
-    const tensors = pool().set("pool.failure_weights", new Float32Array(5).fill(1));
+    // The ends alone, as if the fit had found that the network knows nothing.
+    const tensors = pool();
+    tensors.get("pool.failure_weights")?.fill(1);
     const model = PingModel.of(config, registry, { weights, pool: tensors });
-    const from = async (source: Uint8Array, destination: Uint8Array, context: TokenMeasurement[] = []) =>
-      (await model.rttDistribution({ source, destination, timeS: START_S + 9000, context })).pFailed;
+    const from = async (
+      source: Uint8Array,
+      destination: Uint8Array,
+      { context = [], timeS = null }: { context?: TokenMeasurement[]; timeS?: number | null } = {},
+    ) => (await model.rttDistribution({ source, destination, timeS, context })).pFailed;
     const usual = (9 + 1) / (15 + 2);
     const unknown = address("10.9.8.7");
     assertAlmostEquals(await from(unknown, address("10.9.8.6")), usual, 1e-6);
@@ -262,10 +266,15 @@ Deno.test("P(no reply) moves towards the shares of the pair, its ends and the co
     const both = odds(ofSource) * odds(ofSecond) / odds(usual);
     const expected = (failed: number, all: number) => (failed + 4 * both / (1 + both)) / (all + 4);
     assertAlmostEquals(await from(SOURCE, DESTINATIONS[1]), expected(6, 7), 1e-6);
-    const failing = [1, 2].map((i) => measured(DESTINATIONS[1], null, START_S + 1000 * i));
-    assertAlmostEquals(await from(SOURCE, DESTINATIONS[1], failing), expected(8, 9), 1e-6);
+    const context = [1, 2].map((i) => measured(DESTINATIONS[1], null, START_S + 30_000 * i));
+    assertAlmostEquals(await from(SOURCE, DESTINATIONS[1], { context }), expected(8, 9), 1e-6);
+    // The newest measurements count more at their time.
+    const timeS = START_S + 60_000;
+    assert(await from(SOURCE, DESTINATIONS[1], { context, timeS }) > expected(8, 9) + 0.02);
+    const replies = context.map((each) => ({ ...each, rttCode: encodeRttCode(140) }));
+    assert(await from(SOURCE, DESTINATIONS[1], { context: replies, timeS }) < expected(6, 9) - 0.02);
     // The first destination always replied.
-    assert(await from(SOURCE, DESTINATIONS[0]) < 0.5);
+    assert(await from(SOURCE, DESTINATIONS[0], { timeS }) < 0.5);
   }));
 
 Deno.test("without a pool or with --no-pool the network answers alone", () =>
