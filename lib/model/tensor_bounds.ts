@@ -15,7 +15,7 @@ import { HISTORY_LENGTH } from "./pair_history.ts";
 import { faultOfWeights, MEMORIES, NUM_COMPONENTS, weightsOf } from "./pool/forecasts.ts";
 import { indexOfCode } from "./pool/kernel_mixture.ts";
 import { type MemoryName, memoryTensors } from "./pool/pair_memory.ts";
-import { NUM_COLUMNS, NUM_SHARES } from "./pool/time_kernels.ts";
+import { NUM_KERNELS, NUM_SHARES } from "./pool/time_kernels.ts";
 import { NUM_FAILURE_KINDS } from "./pool/no_reply.ts";
 import { ADAPTED_COLUMNS, POOL_COLUMNS, POOL_TENSORS } from "./pool/pool.ts";
 import { NUM_KINDS } from "./pool/question_kinds.ts";
@@ -243,10 +243,10 @@ function* faultsOfPairs(tensors: Tensors, name: MemoryName): Generator<string> {
   }
   const isEarlier = (row: number) => !starts.has(row) && row > 0 && all.at(row, 0) < all.at(row - 1, 0);
   yield* all.where(0, "the measurements of a pair in the order of their times", isEarlier);
-  for (let situation = 0; situation < NUM_SHARES / NUM_COLUMNS; situation++) {
-    const first = situation * NUM_COLUMNS;
+  for (let situation = 0; situation < NUM_SHARES / NUM_KERNELS; situation++) {
+    const first = situation * NUM_KERNELS;
     const isEmpty = (row: number) =>
-      Array.from({ length: NUM_COLUMNS }, (_, k) => ofShares.at(row, first + k)).every((share) =>
+      Array.from({ length: NUM_KERNELS }, (_, k) => ofShares.at(row, first + k)).every((share) =>
         share === 0
       );
     yield* ofShares.where(first, "a share above 0", isEmpty);

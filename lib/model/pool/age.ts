@@ -22,11 +22,11 @@ const WIDTHS = [-10, -7, -6, -5, -4, -3, -1].map((exponent) => 2 ** exponent);
  */
 const GROWTH = 3 / 16;
 /**
- * A pair's RTTs become worthless this many times more slowly than its path changes. ASSUMPTION: with this
- * value, they are worthless for 3 % of pairs after 18 days. Of 3,233 results of MENOG 2019 of that age, 1.4 %
- * more than after half a day were off by a factor of two.
+ * The time scale at which a pair's RTTs become worthless. ASSUMPTION: with this value, they are worthless for
+ * 3 % of pairs after 18 days. Of 3,233 results of MENOG 2019 of that age, 1.4 % more than after half a day
+ * were off by a factor of two.
  */
-const REPLACED_FACTOR = 512;
+const REPLACED_S = 256 * DAY_S;
 
 /** Smaller probabilities of worthless RTTs count as 0, which saves the forecasts without them. */
 const LEAST_REPLACED = 0.001;
@@ -75,7 +75,7 @@ interface AgeShares {
  */
 export function ageShares({ changeS }: Pick<AgeCurve, "changeS">, ageS: number, spanS = 0): AgeShares {
   const after = (scaleS: number) => 1 - 1 / Math.sqrt(1 + ageS / scaleS);
-  const replaced = after(REPLACED_FACTOR * changeS);
+  const replaced = after(REPLACED_S);
   return { replaced: replaced < LEAST_REPLACED ? 0 : replaced, changed: after(changeS + spanS) };
 }
 

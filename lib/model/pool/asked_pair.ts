@@ -4,7 +4,7 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { type AgeCurve, changedKernels } from "./age.ts";
+import { type AgeCurve, ageShares, changedKernels } from "./age.ts";
 import { type Kernel, kernelsOfWidth, logOfCode } from "./kernel_mixture.ts";
 import type { RememberedPair } from "./pair_memory.ts";
 import { hasWeeks, kernelWeights, NUM_KERNELS, sharesAt } from "./time_kernels.ts";
@@ -64,10 +64,8 @@ export class AskedPair {
     const hasReply = this.numReplies > 0;
     this.gapS = timeS === null || !hasReply ? 0 : Math.max(0, firstS - timeS, timeS - lastS);
     this.spanS = hasReply ? lastS - firstS : 0;
-    const shares = timeS === null || !hasReply
-      ? undefined
-      : sharesAt(pair.shares, pair, { timeS, of: "rtts", age });
-    this.changed = shares && this.gapS > 0 ? shares[NUM_KERNELS] : 0;
+    const shares = timeS === null || !hasReply ? undefined : sharesAt(pair.shares, pair, timeS, "rtts");
+    this.changed = ageShares(age, this.gapS, this.spanS).changed;
     this.#masses = shares ? this.#massesAt(shares) : new Map([[
       widthOf(pair.spread, this.numReplies),
       this.#codeCounts.map((count) => count / this.numReplies),
@@ -145,7 +143,7 @@ export class AskedPair {
     if (this.#timeS === null) {
       return { measurements, failures, share: failures / measurements, worth: Infinity };
     }
-    const ofKernels = sharesAt(shares, this.#pair, { timeS: this.#timeS, of: "losses", age: this.#age });
+    const ofKernels = sharesAt(shares, this.#pair, this.#timeS, "losses");
     const mean = new Float64Array(codes.length);
     for (let k = 0; k < NUM_KERNELS; k++) {
       const own = this.#weightsOf(k);

@@ -14,16 +14,14 @@ import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_table.ts";
 import { HashedRows } from "../hashed_rows.ts";
 import { type Allowed, COUNT, HASHES, real, SHARE, type Tensor, TIME, whole } from "../possible_numbers.ts";
-import { AGE, type AgeCurve, ageCurveOf, USUAL_AGE } from "./age.ts";
 import { logOfCode } from "./kernel_mixture.ts";
 import {
   fitShares,
   MAX_FITTED,
-  NUM_COLUMNS,
+  NUM_KERNELS,
   NUM_SHARES,
   pairEvents,
   type PairMeasurements,
-  sharesOfSpan,
   USUAL_SHARES,
 } from "./time_kernels.ts";
 
@@ -113,8 +111,8 @@ export class PairMemory {
       found.counts[i] = word >>> 16;
     }
     const shares = Float64Array.from(this.#shares.subarray(row * NUM_SHARES, (row + 1) * NUM_SHARES));
-    for (let first = 0; first < NUM_SHARES; first += NUM_COLUMNS) {
-      const own = shares.subarray(first, first + NUM_COLUMNS);
+    for (let first = 0; first < NUM_SHARES; first += NUM_KERNELS) {
+      const own = shares.subarray(first, first + NUM_KERNELS);
       const sum = own.reduce((a, b) => a + b, 0);
       own.forEach((share, k) => own[k] = share / sum);
     }
@@ -227,13 +225,12 @@ const USUAL_SPREAD = 2 ** -7;
 
 /** Learns what is usual from a sample of the pairs. */
 export function usualPair(pairs: readonly PairMeasurements[]): UsualPair {
-  const given = { most: MAX_USUAL_PREDICTED, usual: USUAL_SHARES, age: USUAL_AGE };
   const often = pairs.filter(({ timesS }) => timesS.length >= LEAST_USUAL_MEASUREMENTS);
   const stride = Math.max(1, Math.ceil(often.length / MAX_USUAL_PAIRS));
   const sample = often.filter((_, i) => i % stride === 0);
   const events: number[][] = [];
   for (const pair of sample) {
-    pairEvents(pair, given).forEach((own, set) => {
+    pairEvents(pair, MAX_USUAL_PREDICTED).forEach((own, set) => {
       const all = events[set] ??= [];
       for (const mass of own) all.push(mass);
     });
@@ -243,10 +240,6 @@ export function usualPair(pairs: readonly PairMeasurements[]): UsualPair {
     shares: fitShares(events, USUAL_SHARES, USUAL_WORTH),
     spread: spreads.length > 0 ? quantileOfSample(spreads, 0.5) : USUAL_SPREAD,
   };
-}
-
-function spanOf({ timesS }: PairMeasurements): number {
-  return timesS.length === 0 ? 0 : timesS[timesS.length - 1] - timesS[0];
 }
 
 /** The median distance between successive RTTs of a pair, ln; undefined with fewer than two. */
@@ -262,17 +255,13 @@ function withinBounds(spread: number): number {
 }
 
 /** What a pair's measurements say about it, beside what is usual. @param events See `pairEvents`. */
-function learnedOf(
-  pair: PairMeasurements,
-  { usual, age, most }: { usual: UsualPair; age: AgeCurve; most: number },
-): UsualPair {
+function learnedOf(pair: PairMeasurements, usual: UsualPair, most: number): UsualPair {
   const numReplies = pair.codes.reduce((sum, code) => sum + (code > 0 ? 1 : 0), 0);
   const own = spreadOf(pair) ?? usual.spread;
-  const shares = sharesOfSpan(usual.shares, spanOf(pair), age);
   const logs = (numReplies * Math.log(own) + SPREAD_WORTH * Math.log(usual.spread)) /
     (numReplies + SPREAD_WORTH);
   return {
-    shares: fitShares(pairEvents(pair, { most, usual: shares, age }), shares),
+    shares: fitShares(pairEvents(pair, most), usual.shares),
     spread: withinBounds(Math.exp(logs)),
   };
 }
@@ -287,7 +276,7 @@ type KeptPair = PairMeasurements & { readonly hashes: Hashes };
 export function saveMemory(
   name: MemoryName,
   pairs: readonly KeptPair[],
-  { usual, age }: { usual: UsualPair; age: AgeCurve },
+  usual: UsualPair,
 ): Map<string, TensorArray> {
   const fitted = pairs.reduce((sum, { timesS }) => sum + Math.min(MAX_FITTED, timesS.length), 0);
   const affordable = Math.floor(MAX_WORK / NUM_SHARES / Math.max(1, fitted));
@@ -295,7 +284,7 @@ export function saveMemory(
   const shares = new Uint8Array(NUM_SHARES * pairs.length);
   const spreads = new Float32Array(pairs.length);
   pairs.forEach((pair, row) => {
-    const learned = learnedOf(pair, { usual, age, most });
+    const learned = learnedOf(pair, usual, most);
     shares.set(learned.shares.map((share) => Math.round(share / SHARE_STEP)), row * NUM_SHARES);
     spreads[row] = learned.spread;
   });
@@ -368,9 +357,8 @@ export function withMeasurements(
   }
   const sorted = [...pairs].sort(([a], [b]) => a - b).map(([, pair]) => pair);
   thinToSize(sorted.map(({ own }) => own), megabytes);
-  const age = ageCurveOf(tensorOf(pool, AGE[0], "F32"));
   const measured = sorted.map(({ hashes, own }) => ({ hashes, ...own.sorted() }));
-  return new Map([...pool, ...saveMemory("adapted", measured, { usual: usualPairOf(pool), age })]);
+  return new Map([...pool, ...saveMemory("adapted", measured, usualPairOf(pool))]);
 }
 
 /** @returns The tensor {@link USUAL_PAIR}. */

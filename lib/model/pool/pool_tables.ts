@@ -167,7 +167,7 @@ export class PoolTables {
     const usual = usualPair(pairs);
     const age = this.#ageCurve(pairs, usual);
     return new Map<string, TensorArray>([
-      ...saveMemory("pool", pairs, { usual, age }),
+      ...saveMemory("pool", pairs, usual),
       [USUAL_PAIR[0], usualPairTensor(usual)],
       [POOL_TENSORS.age[0], ageTensor(age)],
     ]);

@@ -9,8 +9,6 @@
  * @module
  */
 import { lowerBound } from "../../base/collections.ts";
-import { type AgeCurve, ageShares, changedKernels, USUAL_AGE } from "./age.ts";
-import { logOfCode } from "./kernel_mixture.ts";
 import { stack } from "./stacking.ts";
 
 const HOUR_S = 3600;
@@ -104,12 +102,9 @@ const NEGLIGIBLE_DISTANCE = 40;
 const AFTER_S = [0, DAY_S, 8 * DAY_S];
 const INSIDE = 0;
 const NUM_SITUATIONS = 1 + AFTER_S.length;
-/** The shares of a situation: of the kernels, and of RTTs that changed since; see `age.ts`. */
-export const NUM_COLUMNS: number = NUM_KERNELS + 1;
-const CHANGED = NUM_KERNELS;
 /** Number of shares of a pair: of RTTs, then of P(no reply), by situation. */
-export const NUM_SHARES: number = 2 * NUM_SITUATIONS * NUM_COLUMNS;
-const LOSSES = NUM_SITUATIONS * NUM_COLUMNS;
+export const NUM_SHARES: number = 2 * NUM_SITUATIONS * NUM_KERNELS;
+const LOSSES = NUM_SITUATIONS * NUM_KERNELS;
 
 /** Shares before any measurement, from the campaigns of tests/eval/ages_test.ts and lib/eval/RESULTS.md. */
 const USUAL_RTT_SHARES = [
@@ -120,23 +115,21 @@ const USUAL_RTT_SHARES = [
 ];
 const USUAL_LOSS_SHARES = [0.05, 0.08, 0.14, 0.17, 0.18, 0.04, 0.04, 0.04, 0.26];
 export const USUAL_SHARES: Float64Array = Float64Array.from([
-  ...USUAL_RTT_SHARES.flatMap((shares, situation) => {
-    const changed = ageShares(USUAL_AGE, AFTER_S[situation - 1] ?? 0).changed;
-    return [...shares.map((share) => (1 - changed) * share), changed];
-  }),
-  ...USUAL_RTT_SHARES.flatMap(() => [...USUAL_LOSS_SHARES, 0]),
+  ...USUAL_RTT_SHARES.flat(),
+  ...USUAL_RTT_SHARES.flatMap(() => USUAL_LOSS_SHARES),
 ]);
 
 /**
- * The shares at a time (NUM_COLUMNS). They change evenly with ln(1 + gap / 3 h) between the gaps of the
- * situations. After the last gap, more and more RTTs have changed.
+ * The shares of the kernels at a time. They change evenly with ln(1 + gap / 3 h) between the gaps of the
+ * situations.
  *
  * @param shares (NUM_SHARES).
  */
 export function sharesAt(
   shares: Float64Array,
   { timesS }: PairMeasurements,
-  { timeS, of, age }: { timeS: number; of: "rtts" | "losses"; age: AgeCurve },
+  timeS: number,
+  of: "rtts" | "losses",
 ): Float64Array {
   const last = timesS.length - 1;
   const next = lowerBound(timesS, timeS);
@@ -151,22 +144,15 @@ export function sharesAt(
   const part = (place(Math.min(gapS, mostS)) - from) / (to - from);
   const isInside = timeS >= timesS[0] && timeS <= timesS[last];
   const begin = of === "rtts" ? 0 : LOSSES;
-  const row = (after: number) => begin + (after === 0 && isInside ? INSIDE : 1 + after) * NUM_COLUMNS;
-  const found = Float64Array.from(
-    { length: NUM_COLUMNS },
+  const row = (after: number) => begin + (after === 0 && isInside ? INSIDE : 1 + after) * NUM_KERNELS;
+  return Float64Array.from(
+    { length: NUM_KERNELS },
     (_, k) => (1 - part) * shares[row(upper - 1) + k] + part * shares[row(upper) + k],
   );
-  if (gapS <= mostS || of === "losses") return found;
-  const spanS = timesS[last] - timesS[0];
-  const [now, then] = [gapS, mostS].map((ageS) => 1 - ageShares(age, ageS, spanS).changed);
-  for (let k = 0; k < NUM_KERNELS; k++) found[k] *= now / then;
-  found[CHANGED] = 1 - (1 - found[CHANGED]) * now / then;
-  return found;
 }
 
 /** Measurements of a pair that its shares are fitted with, and that are predicted in turn. */
 export const MAX_FITTED = 2000;
-const MAX_PREDICTED = 320;
 /** An RTT is predicted as being at most each of this many quantiles of the pair. */
 const NUM_THRESHOLDS = 16;
 /** A kernel's predictions are at least this and at most 1 minus this. */
@@ -178,15 +164,8 @@ const NUM_ITERATIONS = 100;
 /** Predictions of a pair's measurements: P(event) by each kernel, by set of shares. */
 export type PairEvents = readonly number[][];
 
-/**
- * Predicts measurements of a pair from its others.
- *
- * @param options `most`: how many to predict; `usual`: shares of all pairs, around which RTTs change.
- */
-export function pairEvents(
-  measurements: PairMeasurements,
-  { most = MAX_PREDICTED, usual, age }: { most?: number; usual: Float64Array; age: AgeCurve },
-): PairEvents {
+/** Predicts measurements of a pair from its others. @param most How many to predict. */
+export function pairEvents(measurements: PairMeasurements, most: number): PairEvents {
   const pair = thinned(measurements, MAX_FITTED);
   const { timesS, codes } = pair;
   const length = timesS.length;
@@ -203,13 +182,10 @@ export function pairEvents(
   );
   const events: number[][] = Array.from({ length: 2 * NUM_SITUATIONS }, () => []);
   const sums = new Float64Array(NUM_THRESHOLDS + 2);
-  const chances = new Float64Array(NUM_COLUMNS * (NUM_THRESHOLDS + 1));
-  const changes = AFTER_S.map((afterS) => thresholds.length > 0 ? changesOf(thresholds, afterS, age) : []);
-  const mixed = new Float64Array(NUM_THRESHOLDS + 1);
+  const chances = new Float64Array(NUM_KERNELS * (NUM_THRESHOLDS + 1));
   const predict = (index: number, situation: number, end: number, without = -1) => {
     const weights = kernelWeights(pair, timesS[index], { end, without, weeks });
     let hasReply = true;
-    mixed.fill(0);
     for (let k = 0; k < NUM_KERNELS; k++) {
       sums.fill(0);
       for (let i = 0; i < end; i++) sums[bins[i]] += weights[k * end + i];
@@ -218,23 +194,14 @@ export function pairEvents(
       let upTo = 0;
       for (let q = 0; q < NUM_THRESHOLDS; q++) {
         upTo += sums[q];
-        chances[q * NUM_COLUMNS + k] = upTo / replied;
+        chances[q * NUM_KERNELS + k] = upTo / replied;
       }
-      const share = usual[situation * NUM_COLUMNS + k];
-      for (let bin = 0; bin <= NUM_THRESHOLDS; bin++) mixed[bin] += share * sums[bin] / replied;
       const lost = sums[NUM_THRESHOLDS + 1];
-      chances[NUM_THRESHOLDS * NUM_COLUMNS + k] = lost / (lost + replied);
-    }
-    const total = mixed.reduce((a, b) => a + b, 0);
-    const after = situation - 1;
-    for (let q = 0; q < NUM_THRESHOLDS; q++) {
-      let chance = 0;
-      if (after > 0) mixed.forEach((mass, bin) => chance += mass / total * changes[after][bin][q]);
-      chances[q * NUM_COLUMNS + CHANGED] = chance;
+      chances[NUM_THRESHOLDS * NUM_KERNELS + k] = lost / (lost + replied);
     }
     const add = (set: number, event: number, isTrue: boolean) => {
-      for (let k = 0; k < NUM_COLUMNS; k++) {
-        const chance = chances[event * NUM_COLUMNS + k];
+      for (let k = 0; k < NUM_KERNELS; k++) {
+        const chance = chances[event * NUM_KERNELS + k];
         const least = LEAST_CHANCE + (1 - 2 * LEAST_CHANCE) * (isTrue ? chance : 1 - chance);
         events[set].push(least);
       }
@@ -260,37 +227,11 @@ export function pairEvents(
 /** Its multiples are spread evenly between whole numbers. */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
-/** P(an RTT near each threshold, or above the last, is at most each threshold after a change). */
-function changesOf(thresholds: readonly number[], ageS: number, age: AgeCurve): Float64Array[] {
-  const logs = thresholds.map(logOfCode);
-  if (ageS === 0) return [];
-  return [...logs, logs[logs.length - 1]].map((log) => {
-    const kernels = changedKernels(age, [{ log, mass: 1 }], ageS);
-    return Float64Array.from(logs, (limit) =>
-      kernels.reduce((sum, { width, mass }) => {
-        const tail = 0.5 * Math.exp(-Math.abs(limit - log) / width);
-        return sum + mass * (limit < log ? tail : 1 - tail);
-      }, 0));
-  });
-}
-
 /** Number of times up to a limit. */
 function partitionAfter(timesS: Float64Array, limitS: number): number {
   let end = lowerBound(timesS, limitS);
   while (end < timesS.length && timesS[end] === limitS) end++;
   return end;
-}
-
-/** Usual shares for a pair that was measured for some time. @param shares (NUM_SHARES). */
-export function sharesOfSpan(shares: Float64Array, spanS: number, age: AgeCurve): Float64Array {
-  const own = shares.slice();
-  AFTER_S.forEach((afterS, after) => {
-    const row = own.subarray((1 + after) * NUM_COLUMNS, (2 + after) * NUM_COLUMNS);
-    const { changed } = ageShares(age, afterS, spanS);
-    for (let k = 0; k < NUM_KERNELS; k++) row[k] *= (1 - changed) / (1 - row[CHANGED]);
-    row[CHANGED] = changed;
-  });
-  return own;
 }
 
 /** Fits shares (NUM_SHARES). @param prior The shares before any event, which count as `measurements`. */
@@ -300,11 +241,11 @@ export function fitShares(
   measurements = PRIOR_MEASUREMENTS,
 ): Float64Array {
   const shares = new Float64Array(NUM_SHARES);
-  for (let set = 0; set < NUM_SHARES / NUM_COLUMNS; set++) {
+  for (let set = 0; set < NUM_SHARES / NUM_KERNELS; set++) {
     const masses = Float64Array.from(events[set] ?? []);
-    const first = set * NUM_COLUMNS;
+    const first = set * NUM_KERNELS;
     const worth = measurements * (set < NUM_SITUATIONS ? NUM_THRESHOLDS : 1);
-    const own = prior.subarray(first, first + NUM_COLUMNS);
+    const own = prior.subarray(first, first + NUM_KERNELS);
     shares.set(stack({ masses }, own, { worth, numIterations: NUM_ITERATIONS }), first);
   }
   return shares;
