@@ -27,7 +27,14 @@ import {
   pairKeysOf,
   pathOf,
 } from "../../lib/model/embedding_table.ts";
-import { ageShares, changedKernels, spansOf, USUAL_AGE } from "../../lib/model/pool/age.ts";
+import { ageShares, changedKernels } from "../../lib/model/pool/age.ts";
+import {
+  hasWeeks,
+  kernelWeights,
+  NUM_KERNELS,
+  NUM_SHARES,
+  sharesAt,
+} from "../../lib/model/pool/time_kernels.ts";
 import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
 import { indexFrom, indexOfCode, NUM_CODES } from "../../lib/model/pool/kernel_mixture.ts";
 import { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
@@ -153,15 +160,37 @@ Deno.test("EXACT.md: RTT codes and the features of histories", () => {
   assert(PAGE.includes(`S is ${NUM_SELECTED_ROWS.toLocaleString("en")} if`));
 });
 
-Deno.test("EXACT.md: age shares and the time spans that RTTs represent", () => {
-  for (const { s, ageS, replaced, changed, widths } of vectors.ages) {
-    const shares = ageShares({ changeS: s }, ageS);
+Deno.test("EXACT.md: ages, and kernels in time", () => {
+  for (const { s, spanS, ageS, replaced, changed, widths } of vectors.ages) {
+    const shares = ageShares({ changeS: s }, ageS, spanS);
     assertAlmostEquals(shares.replaced, replaced, 1e-7);
     assertAlmostEquals(shares.changed, changed, 1e-7);
-    changedKernels(USUAL_AGE, [0], ageS).forEach(({ width }, j) => close(width, widths[j], 1e-6));
+    for (const [j, width] of widths.entries()) {
+      const unit = widths.map((_: number, i: number) => i === j ? 1 : 0);
+      const octaves = changedKernels({ shares: unit }, [{ log: 0, mass: 1 }], ageS)
+        .reduce((sum, kernel) => sum + kernel.mass * Math.log2(kernel.width), 0);
+      close(2 ** octaves, width, 1e-6);
+    }
   }
-  for (const { timesS, shares } of vectors.spans) {
-    spansOf(timesS).forEach((share, i) => assertAlmostEquals(share, shares[i], 1e-7));
+  for (const { codes, timeS, weights, part, ...given } of vectors.moments) {
+    const pair = {
+      timesS: Float64Array.from(given.timesS),
+      codes: Uint16Array.from(codes),
+      counts: Float64Array.from(given.counts),
+    };
+    const found = kernelWeights(pair, timeS, { weeks: hasWeeks(pair) });
+    for (const [k, expected] of weights.entries()) {
+      const replied = Array.from(pair.codes, (code, i) => code > 0 ? found[k * codes.length + i] : 0);
+      const sum = replied.reduce((a, b) => a + b, 0);
+      replied.forEach((weight, i) => assertAlmostEquals(weight / sum, expected[i], 1e-6));
+    }
+    // Each situation has its own kernel.
+    const shares = new Float64Array(NUM_SHARES);
+    for (let situation = 0; situation < 4; situation++) shares[situation * NUM_KERNELS + situation] = 1;
+    const [from, to] = timeS <= given.timesS.at(-1) ? [0, 2] : [2, 3];
+    const at = sharesAt(shares, pair, timeS, "rtts");
+    assertAlmostEquals(at[from], 1 - part, 1e-6);
+    assertAlmostEquals(at[to], part, 1e-6);
   }
 });
 
