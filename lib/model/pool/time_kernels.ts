@@ -151,7 +151,7 @@ export function sharesAt(
   );
 }
 
-/** Measurements of a pair that its shares are fitted with, and that are predicted in turn. */
+/** Maximum number of measurements of a pair that its shares are fitted to. */
 export const MAX_FITTED = 2000;
 /** An RTT is predicted as being at most each of this many quantiles of the pair. */
 const NUM_THRESHOLDS = 16;
@@ -258,7 +258,7 @@ function evenlySpread(first: number, end: number, most: number): number[] {
 }
 
 /** At most `most` of the measurements, evenly spaced. */
-export function thinned(measurements: PairMeasurements, most: number): PairMeasurements {
+function thinned(measurements: PairMeasurements, most: number): PairMeasurements {
   const { timesS, codes, counts } = measurements;
   if (timesS.length <= most) return measurements;
   const kept = evenlySpread(0, timesS.length, most);
