@@ -27,6 +27,10 @@ const SCALE_SPREAD = Math.log(2);
 const PRIOR_CASES = 30;
 const PRIOR_OF_FORECASTS = 10;
 const NUM_ITERATIONS = 60;
+/** The width of kernels for outliers on an unchanged path, ln. */
+const OUTLIER_WIDTH = 2 ** -3;
+/** Forecasts of an unchanged path. */
+const NUM_SAME = pairMemory.numWeights + 1;
 /** The probability that is always spread over all codes. */
 const LEAST_MASS = 1e-3;
 
@@ -94,7 +98,10 @@ function scoreOf({ pair, rttCode }: AgeCase): Scored {
     kind: kindOf(known).number,
     ageS,
     spanS: pair.spanS,
-    same: each(pairMemory.numWeights, pairMemory.ask(known)),
+    same: [
+      ...each(pairMemory.numWeights, pairMemory.ask(known)),
+      massOf(pair.kernels().map((kernel) => ({ ...kernel, width: OUTLIER_WIDTH }))),
+    ],
     changed: each(USUAL_AGE.shares.length, (shares) => pair.kernelsAfterChange({ changeS: 0, shares })),
   };
 }
@@ -107,7 +114,7 @@ function fitShares(
   let shares = Float64Array.from(USUAL_AGE.shares);
   const groups = new Map<number, Weights>();
   const counted = cases.map(({ kind, ageS, spanS, ...masses }) => {
-    const even = () => new Float64Array(pairMemory.numWeights).fill(1 / pairMemory.numWeights);
+    const even = () => new Float64Array(NUM_SAME).fill(1 / NUM_SAME);
     const weights = getOrMake(groups, kind, () => ({ now: even(), next: even() }));
     return { ...masses, weights, chance: ageShares({ changeS }, ageS, spanS).changed };
   });
@@ -115,7 +122,7 @@ function fitShares(
   for (let iteration = 0; iteration < NUM_ITERATIONS; iteration++) {
     const counts = Float64Array.from(USUAL_AGE.shares, (share) => share * PRIOR_CASES);
     score = counts.reduce((sum, count, k) => sum + count * Math.log(shares[k]), 0);
-    groups.forEach(({ next }) => next.fill(PRIOR_OF_FORECASTS / pairMemory.numWeights));
+    groups.forEach(({ next }) => next.fill(PRIOR_OF_FORECASTS / NUM_SAME));
     for (const { same, changed, weights: { now, next }, chance } of counted) {
       let total = 0;
       for (let k = 0; k < same.length; k++) total += (1 - chance) * now[k] * same[k];
