@@ -25,12 +25,16 @@ function drawnFrom(truth: number, count: number, seed = 0): PoolCase["events"] {
 const firstWeights = fitPool([]).subarray(0, NUM_COMPONENTS);
 
 Deno.test("the component that generated the measurements gets nearly all the weight, the model included", () => {
-  for (const truth of [0, 3]) {
-    const [kind] = allKinds();
+  const kinds = allKinds();
+  // The model has no weight for measured pairs.
+  for (const [truth, kind] of [[0, kinds[kinds.length - 1]], [3, kinds[0]]] as const) {
     const weights = fitPool(drawnFrom(truth, 1000).map((event) => ({ kind, events: [event] })));
     const weight = weights[kind.number * NUM_COMPONENTS + truth];
     assert(weight > 0.93, `${weight}`);
   }
+  const [kind] = kinds;
+  const weights = fitPool(drawnFrom(0, 1000).map((event) => ({ kind, events: [event] })));
+  assertEquals(weights[kind.number * NUM_COMPONENTS], 0);
 });
 
 Deno.test("kinds without measurements get their group's weights, and none for components without RTTs", () => {
