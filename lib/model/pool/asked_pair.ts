@@ -7,7 +7,14 @@ import { getOrMake } from "../../base/collections.ts";
 import { type AgeCurve, ageShares, changedKernels } from "./age.ts";
 import { type Kernel, kernelsOfWidth, logOfCode } from "./kernel_mixture.ts";
 import type { RememberedPair } from "./pair_memory.ts";
-import { hasWeeks, kernelWeights, NUM_KERNELS, sharesAt } from "./time_kernels.ts";
+import {
+  hasWeeks,
+  kernelWeights,
+  NUM_KERNELS,
+  type PairMeasurements,
+  repliesOf,
+  sharesAt,
+} from "./time_kernels.ts";
 
 /** A kernel's width is this times the pair's spread, times n^(-1/5) (Silverman 1986), of n measurements. */
 const WIDTH_OF_SPREAD = 1 / 2;
@@ -42,12 +49,15 @@ export class AskedPair {
   readonly spanS: number;
   /** P(the RTTs have changed since they were measured). */
   readonly changed: number;
+  readonly #weights = new Map<PairMeasurements, Float64Array>();
+  /** Apart from the others, as the nearest of them has the greatest weight, however far it is. */
+  readonly #replies: PairMeasurements;
   /** The masses of the codes by the width of their kernels. */
-  #weights: Float64Array | undefined;
   readonly #masses: ReadonlyMap<number, Float64Array>;
 
   constructor(pair: RememberedPair, timeS: number | null, age: AgeCurve) {
     this.#pair = pair;
+    this.#replies = repliesOf(pair);
     this.#timeS = timeS;
     this.#age = age;
     let [firstS, lastS] = [Infinity, -Infinity];
@@ -73,25 +83,22 @@ export class AskedPair {
   }
 
   #massesAt(ofKernels: Float64Array): Map<number, Float64Array> {
-    const { codes, counts, spread } = this.#pair;
+    const { codes, counts } = this.#replies;
     const places = new Uint16Array(2 ** 16);
     this.#codes.forEach((code, place) => places[code] = place);
     let known = 0;
     const byWidth = new Map<number, Float64Array>();
     for (let k = 0; k < NUM_KERNELS; k++) {
-      const own = this.#weightsOf(k);
+      const own = this.#weightsOf(k, this.#replies);
       let [sum, squares] = [0, 0];
       for (let i = 0; i < own.length; i++) {
-        if (codes[i] === 0) continue;
         sum += own[i];
         squares += own[i] * own[i] / counts[i];
       }
-      // All replies are far from a measurement without one.
-      if (sum === 0) continue;
-      const width = widthOf(spread, sum ** 2 / squares);
+      const width = widthOf(this.#pair.spread, sum ** 2 / squares);
       const masses = getOrMake(byWidth, width, () => new Float64Array(this.#codes.length));
       const share = ofKernels[k] / sum;
-      for (let i = 0; i < own.length; i++) if (codes[i] > 0) masses[places[codes[i]]] += share * own[i];
+      for (let i = 0; i < own.length; i++) masses[places[codes[i]]] += share * own[i];
       known += ofKernels[k];
     }
     for (const masses of byWidth.values()) masses.forEach((mass, i) => masses[i] = mass / known);
@@ -146,7 +153,7 @@ export class AskedPair {
     const ofKernels = sharesAt(shares, this.#pair, this.#timeS, "losses");
     const mean = new Float64Array(codes.length);
     for (let k = 0; k < NUM_KERNELS; k++) {
-      const own = this.#weightsOf(k);
+      const own = this.#weightsOf(k, this.#pair);
       let sum = 0;
       for (let i = 0; i < own.length; i++) sum += own[i];
       for (let i = 0; i < own.length; i++) mean[i] += ofKernels[k] / sum * own[i];
@@ -159,11 +166,15 @@ export class AskedPair {
     return { measurements, failures, share, worth: 1 / squares };
   }
 
-  /** The weights of all measurements by a kernel. */
-  #weightsOf(kernel: number): Float64Array {
-    this.#weights ??= kernelWeights(this.#pair, this.#timeS ?? 0, { weeks: hasWeeks(this.#pair) });
-    const { length } = this.#pair.timesS;
-    return this.#weights.subarray(kernel * length, (kernel + 1) * length);
+  /** The weights of all measurements, or of replies, by a kernel. */
+  #weightsOf(kernel: number, of: PairMeasurements): Float64Array {
+    const weights = getOrMake(
+      this.#weights,
+      of,
+      () => kernelWeights(of, this.#timeS ?? 0, { weeks: hasWeeks(this.#pair) }),
+    );
+    const { length } = of.timesS;
+    return weights.subarray(kernel * length, (kernel + 1) * length);
   }
 }
 

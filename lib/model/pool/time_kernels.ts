@@ -259,9 +259,18 @@ function evenlySpread(first: number, end: number, most: number): number[] {
 
 /** At most `most` of the measurements, evenly spaced. */
 function thinned(measurements: PairMeasurements, most: number): PairMeasurements {
-  const { timesS, codes, counts } = measurements;
+  const { timesS } = measurements;
   if (timesS.length <= most) return measurements;
-  const kept = evenlySpread(0, timesS.length, most);
+  return only(measurements, evenlySpread(0, timesS.length, most));
+}
+
+/** The replies among the measurements. */
+export function repliesOf(measurements: PairMeasurements): PairMeasurements {
+  const { codes } = measurements;
+  return codes.includes(0) ? only(measurements, [...codes.keys()].filter((i) => codes[i] > 0)) : measurements;
+}
+
+function only({ timesS, codes, counts }: PairMeasurements, kept: readonly number[]): PairMeasurements {
   return {
     timesS: Float64Array.from(kept, (i) => timesS[i]),
     codes: Uint16Array.from(kept, (i) => codes[i]),
