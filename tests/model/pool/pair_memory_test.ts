@@ -5,7 +5,7 @@ import { hashesOf, pairHashes } from "../../../lib/model/embedding_table.ts";
 import { CollectedPair, PairMemory, thinToSize } from "../../../lib/model/pool/pair_memory.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
-import { NUM_COLUMNS, NUM_SHARES } from "../../../lib/model/pool/time_kernels.ts";
+import { NUM_KERNELS, NUM_SHARES } from "../../../lib/model/pool/time_kernels.ts";
 
 const START_S = 1_700_000_000;
 const address = (i: number) => Uint8Array.of(192, 0, 2, i);
@@ -44,8 +44,8 @@ Deno.test("a memory finds every measurement of both directions of a pair, oldest
   assertEquals([...found.timesS], [0, 30, 600, 600, 900].map((timeS) => START_S + timeS));
   assertEquals([...found.codes], [code, code, other, 0, 0]);
   assertEquals([...found.counts], [1, 1, 1, 1, 1]);
-  for (let first = 0; first < NUM_SHARES; first += NUM_COLUMNS) {
-    assertAlmostEquals(sumOf(found.shares.subarray(first, first + NUM_COLUMNS)), 1, 1e-12);
+  for (let first = 0; first < NUM_SHARES; first += NUM_KERNELS) {
+    assertAlmostEquals(sumOf(found.shares.subarray(first, first + NUM_KERNELS)), 1, 1e-12);
   }
   assertEquals([...memory.find(pairOf(3, 1))?.codes ?? []], [0]);
   assertEquals(memory.find(pairOf(2, 3)), undefined);

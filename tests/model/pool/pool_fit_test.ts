@@ -41,7 +41,7 @@ Deno.test("kinds without measurements get their group's weights, and none for co
   const kinds = allKinds();
   assertEquals(kinds.map(({ number }) => number), Array.from({ length: NUM_KINDS }, (_, i) => i));
   const [kind, sibling] = kinds.filter(({ groups }) => groups.at(-1) === kinds[0].groups.at(-1));
-  const cases = drawnFrom(2, 200).map((event) => ({ kind, events: [event] }));
+  const cases = drawnFrom(2, 300).map((event) => ({ kind, events: [event] }));
   const weights = fitPool(cases);
   const of = (
     number: number,
