@@ -130,8 +130,8 @@ async function answerFile(
   let numAnswered = 0;
   let numBad = 0;
   const onDraws = () => stage.signal.throwIfAborted();
-  const { quantiles, at, cdf, histogram } = options;
-  const answerOf = await rttAnswers(model, { quantiles, at, cdf, histogram });
+  const { quantiles, at, cdf, histogram, measured } = options;
+  const answerOf = await rttAnswers(model, { quantiles, at, cdf, histogram, measured });
   const answers = answerQueries(
     model,
     readQueries(readLines(queries, stage.signal), queries, undefined, model.places),

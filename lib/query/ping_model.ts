@@ -21,6 +21,7 @@ import { isAddress } from "../data/addresses/ip_prefix.ts";
 import { type AddressNames, NO_NAMES } from "../data/addresses/address_names.ts";
 import { PlaceIndex, placeText } from "../data/addresses/place_index.ts";
 import { forecastOfModel, isOfPair, Pool, type PooledForecast } from "../model/pool/pool.ts";
+import type { PairMeasurements } from "../model/pool/time_kernels.ts";
 import { ModelDecoders } from "./model_decoders.ts";
 import { contextThatFits, encodeQuery, type PrefixQuery, type RttQuery } from "./query_tokens.ts";
 import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";
@@ -209,6 +210,14 @@ export class PingModel {
     const pairS = Math.max(0, basis.pair.lastS ?? 0, ...times) || null;
     const { summary, adaptation } = this.trainingData;
     return { ...basis, rtts, moment: momentOf(timeS, { of: [summary, adaptation?.summary], pairS }) };
+  }
+
+  /** The remembered measurements of a pair of single addresses; undefined if there are none. */
+  measured(
+    { source, destination }: Pick<PrefixQuery, "source" | "destination">,
+  ): PairMeasurements | undefined {
+    if (!isAddress(source) || !isAddress(destination)) return undefined;
+    return this.#pool?.measured(source.bytes, destination.bytes);
   }
 
   get gpu(): Gpu {

@@ -1,5 +1,11 @@
 /** Programs, the command line and HTTP get the same answers to every kind of question. */
 import { assertEquals, assertRejects } from "@std/assert";
+import { addressBytes } from "../../lib/data/addresses/ip.ts";
+import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
+import { fitPool } from "../../lib/model/pool/pool_fit.ts";
+import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
+import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { writePool } from "../../lib/train/checkpoint_files.ts";
 import { UserError } from "../../lib/base/errors.ts";
 import { type QuestionName, QUESTIONS } from "../../lib/query/questions/questions.ts";
 import { loadModel } from "../../mod.ts";
@@ -25,6 +31,7 @@ const ASKED: Record<Exclude<QuestionName, "places">, Record<string, unknown>> = 
     at: [20],
     cdf: 5,
     histogram: 4,
+    measured: true,
   },
   destinations: { src: SRC, rtt: [20, 21], top: 3, prefix_length: 8, max_expansions: 16, context: CONTEXT },
   nearest: { src: SRC, candidates: CANDIDATES, by: "probability", draws: 4, seed: 3 },
@@ -35,6 +42,17 @@ const ASKED: Record<Exclude<QuestionName, "places">, Record<string, unknown>> = 
   advise: { src: SRC, candidates: KNOWN, budget: 2, draws: 4 },
 };
 
+/** Adds a pool that remembers four days of the pair. */
+function rememberPair(run: string): void {
+  const tables = new PoolTables();
+  const [from, to] = [SRC, DST].map((address) => PoolTables.endOf(addressBytes(address)));
+  for (let i = 0; i < 48; i++) {
+    tables.add(from, to, i % 9 === 0 ? null : encodeRttCode(12 + i % 12), TIME - 7200 * i);
+  }
+  const { directory, state } = loadCheckpoint(run);
+  writePool(directory, tables.save(fitPool([])), state.files.model.sha256);
+}
+
 for (
   const [tinyModel, names] of [
     [() => tinyPlacedModel(), ["rtt", "destinations", "nearest", "matrix", "map", "likelihood", "sample"]],
@@ -43,6 +61,7 @@ for (
 ) {
   Deno.test(`ask(), query ${names} --json, GET and POST return the same bytes for the same question`, async (test) =>
     await withRowCheckpoint(async (at) => {
+      rememberPair(at("run"));
       await using server = await TestServer.start(at("run"));
       using model = await loadModel(at("run"));
       for (const name of names) {
@@ -63,6 +82,7 @@ for (
           assertEquals(stdout, `${text}\n`);
           assertEquals(JSON.stringify(await model.ask(name, ASKED[name] as never)), text);
           QUESTIONS[name].answer.strict().parse(JSON.parse(text));
+          if (name === "rtt") assertEquals(JSON.parse(text).measured?.by_hour.length, 12);
           const lines = await server.postLines(`/v1/${name}:batch`, [ASKED[name]]);
           assertEquals(lines, [{ line: 1, ...JSON.parse(text) }]);
           const { context: _, ...flat } = ASKED[name];

@@ -8,6 +8,13 @@ import { rttsText } from "../../data/addresses/measured_text.ts";
 import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { AnsweredQuery } from "../rtt/answer_queries.ts";
+import {
+  type MeasuredJson,
+  measuredJson,
+  measuredSchema,
+  quantilesMs,
+  USUAL_QUANTILES,
+} from "../rtt/measured_history.ts";
 import type { PrefixAnswer } from "../rtt/prefix_query.ts";
 import type { RttDistribution } from "../rtt/rtt_distribution.ts";
 import { type ParsedQuestion, parseQuestion } from "../rtt/rtt_question.ts";
@@ -30,7 +37,6 @@ import {
 
 /** Significant digits of a mean. Further digits depend on what the GPU computes together. */
 const MEAN_DIGITS = 4;
-const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 /** Quantiles that span the points of the distribution function. */
 const CDF_ENDS = [0.001, 0.999] as const;
 const LABEL_WIDTH = 12;
@@ -46,14 +52,15 @@ const wantedShape = {
     .meta({ examples: [50] }),
   histogram: z.int().min(1).max(1000).optional().describe("number of histogram bars to report")
     .meta({ examples: [16] }),
+  measured: z.boolean().optional().describe(
+    "report the measurements of two addresses that the model remembers: totals, by time and by hour of the day",
+  ).meta({ examples: [true] }),
 };
 const wantedSchema = z.object(wantedShape);
 /** The parts of a distribution to report. */
 type RttWanted = z.infer<typeof wantedSchema>;
 
 const asked = fields({ src, dst, time, context, ...wantedShape, draws: draws(2 ** 17), seed });
-
-const quantilesMs = z.record(z.string(), z.number());
 
 const answer = z.object({
   src: z.string(),
@@ -107,6 +114,9 @@ const answer = z.object({
     high_ms: z.number().describe("right edge, exclusive"),
     probability: z.number(),
   })).optional().describe("the replies, in bars evenly spaced in logarithms"),
+  measured: measuredSchema.optional().describe(
+    "the measurements of the pair that the model remembers, if asked for; absent if there are none",
+  ),
   basis: basisSchema.describe(
     "what the answer is based on: how often the addresses and the pair were measured",
   ),
@@ -156,6 +166,7 @@ export const rtt = question({
       ...at.flatMap((each, i) => likelihoodLines(each, errors?.cdf?.[i])),
       ...drawn ? drawnLines(drawn) : [],
       ...bars ? ["", ...drawHistogram(bars, 40)] : [],
+      ...answer.measured ? measuredLines(answer.measured) : [],
     ].join("\n");
   },
 });
@@ -200,13 +211,22 @@ export async function rttAnswers(
     const { query: { src, dst, source, destination, timeS }, numContextUsed } = answered;
     const addresses = [source, destination].filter(isAddress).map(({ bytes }) => bytes);
     const notes = [...notesOn(answered), ...notesOnRows(addresses)];
+    const summary = summaryOf(answered.answer, wanted);
+    const measured = wanted.measured ? model.measured(answered.query) : undefined;
     return {
       src,
       dst,
       ...model.names.namedEnds({ src, dst }),
       time: timeS,
       context_measurements: numContextUsed,
-      ...summaryOf(answered.answer, wanted),
+      ...summary,
+      ...(measured &&
+        {
+          measured: measuredJson(measured, {
+            quantiles: wanted.quantiles,
+            edgesMs: edgesOf(summary.histogram),
+          }),
+        }),
       ...(model.calibration && { is_corrected: true }),
       basis: basisJson(model.basisOf(answered.query)),
       ...(notes.length > 0 && { notes }),
@@ -223,7 +243,7 @@ export function roundedMeanMs({ meanMs }: Pick<RttDistribution, "meanMs">): numb
 }
 
 export function summaryOf(answer: PrefixAnswer, wanted: RttWanted = {}) {
-  const { quantiles = DEFAULT_QUANTILES, at = [], cdf, histogram } = wanted;
+  const { quantiles = USUAL_QUANTILES, at = [], cdf, histogram } = wanted;
   const { distribution } = answer.mixture;
   const { pFailed, canonicalMass, floorMs } = distribution;
   const { rttMs: rtt_ms, probability } = distribution.likeliest();
@@ -245,6 +265,10 @@ export function summaryOf(answer: PrefixAnswer, wanted: RttWanted = {}) {
       )),
     }),
   };
+}
+
+function edgesOf(bars: RttAnswer["histogram"]): number[] | undefined {
+  return bars && [bars[0].low_ms, ...bars.map(({ high_ms }) => high_ms)];
 }
 
 /** P(RTT <= rtt_ms | reply) at RTTs evenly spaced on a logarithmic axis. */
@@ -304,6 +328,25 @@ function likelihoodLines(
   return [
     `  P(RTT <= ${rtt_ms} ms) ${percentText(cdf, error)}`,
     `    in ${bounds}: ${percentText(probability)}, ${bits === null ? "no mass" : `${bits.toFixed(2)} bits`}`,
+  ];
+}
+
+function measuredLines({ from, to, by_hour = [], ...all }: MeasuredJson): string[] {
+  const line = (
+    label: string,
+    { measurements, without_reply, quantiles_ms }: typeof all | typeof by_hour[0],
+  ) => {
+    const rtts = Object.entries(quantiles_ms ?? {}).map(([q, rttMs]) =>
+      `${+(Number(q) * 100).toFixed(4)} % ${formatMs(rttMs)}`
+    );
+    return `  ${label}: ${
+      [`${measurements} measurements, ${without_reply} without reply`, ...rtts].join(", ")
+    }`;
+  };
+  return [
+    "",
+    line(`${from} to ${to}`, all),
+    ...by_hour.map((each) => line(`${String(each.hour).padStart(2, "0")}:00 UTC`, each)),
   ];
 }
 
