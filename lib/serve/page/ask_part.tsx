@@ -6,7 +6,7 @@ import type { AnswerOf, QuestionOf } from "../../query/questions/questions.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import type { ModelAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
-import { colorOf, quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
+import { colorOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
 import {
   besideField,
   type Faults,
@@ -16,13 +16,11 @@ import {
   SearchField,
   TimeField,
 } from "./fields.tsx";
-import { formatMs, formatRange, formatTime } from "../../base/text.ts";
-import { ANY_TIME, formatPercent, periodOf, startTime } from "./texts.ts";
+import { formatTime } from "../../base/text.ts";
+import { ANY_TIME, periodOf, startTime } from "./texts.ts";
 import { curlGet } from "./saved_files.tsx";
-import uPlot from "uplot";
 import type { PingApi } from "../api/ping_service.ts";
-import { axisStyle, Chart, type ChartPlan, faded, PLAIN } from "./chart.tsx";
-import { ScrolledTable } from "./table.tsx";
+import { HOUR_S, Strip } from "./strip.tsx";
 
 export function AddressFields(
   { dstPlaceholder, ...shared }: {
@@ -184,14 +182,7 @@ function Pairs({ part, title, pairs }: {
 }
 
 const NUM_HOURS = 24;
-const HOUR_S = 3600;
 const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
-const HEIGHT_PX = 200;
-
-interface Hour {
-  timeS: number;
-  answer: AnswerOf<"rtt">;
-}
 
 /** Asks about the 24 hours from `startS` and shows them. @param question Null asks nothing. */
 function HoursStrip(
@@ -201,13 +192,25 @@ function HoursStrip(
     const times = Array.from({ length: NUM_HOURS + 1 }, (_, i) => startS + i * HOUR_S);
     const questions = times.map((time) => ({ ...question, time, quantiles: QUANTILES }) as QuestionOf<"rtt">);
     const answers = await api.rttBatch(questions, signal);
-    return answers.map((answer, i) => ({ timeS: times[i], answer: answered(answer) }));
+    return answers.map((answer, i) => {
+      const { basis: { kind }, quantiles_ms, p_failed } = answered(answer);
+      return { timeS: times[i], label: formatTime(times[i]), kind, quantiles_ms, p_failed };
+    });
   });
   return (
     <section aria-labelledby="hours">
       <h2 id="hours">The 24 hours from {formatTime(startS)}</h2>
       <AnswerState answer={answer} doing="Asking for 25 hours">
-        {(hours) => <Strip hours={hours} />}
+        {(rows) => (
+          <Strip
+            name="These hours"
+            title="RTT in ms by hour (UTC)."
+            even="The answers for these hours differ little:"
+            rows={rows}
+            color={colorOf(rows[0])}
+            stepS={HOUR_S}
+          />
+        )}
       </AnswerState>
     </section>
   );
@@ -216,101 +219,4 @@ function HoursStrip(
 function answered(answer: AnswerOf<"rtt"> | LineError): AnswerOf<"rtt"> {
   if ("error" in answer) throw new Error(answer.error);
   return answer;
-}
-
-/** A chart is shown if medians differ by at least this share, or P(no reply) by at least this amount. */
-const LEAST_MEDIAN_CHANGE = 0.05;
-const LEAST_FAILED_CHANGE = 0.02;
-
-/** How much the hours differ. `isMuch`: whether they differ enough for a chart. */
-export function rangeOfHours(answers: readonly AnswerOf<"rtt">[]) {
-  const medians = answers.map((answer) => quantileOf(answer, 0.5));
-  const failed = answers.map(({ p_failed }) => p_failed);
-  const [lowMs, highMs] = [Math.min(...medians), Math.max(...medians)];
-  const [leastFailed, mostFailed] = [Math.min(...failed), Math.max(...failed)];
-  const isMuch = highMs >= lowMs * (1 + LEAST_MEDIAN_CHANGE) ||
-    mostFailed - leastFailed >= LEAST_FAILED_CHANGE;
-  return { lowMs, highMs, leastFailed, mostFailed, isMuch };
-}
-
-function Strip({ hours }: { hours: readonly Hour[] }) {
-  const plan = useMemo(() => planOf(hours), [hours]);
-  const { lowMs, highMs, leastFailed, mostFailed, isMuch } = rangeOfHours(hours.map(({ answer }) => answer));
-  const label = `Median and bands from ${formatTime(hours[0].timeS)}: the medians are between ` +
-    `${formatMs(lowMs)} and ${formatMs(highMs)}.`;
-  return (
-    <>
-      {isMuch
-        ? (
-          <figure>
-            <figcaption>
-              RTT in ms by hour (UTC). Line: the median; bands: 50 % and 90 % of the replies.
-            </figcaption>
-            <Chart label={label} heightPx={HEIGHT_PX} plan={plan} />
-          </figure>
-        )
-        : (
-          <p>
-            The hour makes little difference: median {formatRange(lowMs, highMs)}, no reply{" "}
-            {formatPercent(leastFailed)} to{" "}
-            {formatPercent(mostFailed)}. A chart is shown if medians differ by 5 % or no reply by 2 percentage
-            points.
-          </p>
-        )}
-      <details>
-        <summary>These hours as a table</summary>
-        <ScrolledTable
-          name="Hours"
-          class="numbers"
-          columns={["Time", "Median", "50 % of replies", "90 % of replies", "No reply"]}
-          rows={hours.map(({ timeS, answer }) => [
-            formatTime(timeS),
-            formatMs(quantileOf(answer, 0.5)),
-            formatRange(quantileOf(answer, 0.25), quantileOf(answer, 0.75)),
-            formatRange(quantileOf(answer, 0.05), quantileOf(answer, 0.95)),
-            formatPercent(answer.p_failed),
-          ])}
-        />
-      </details>
-    </>
-  );
-}
-
-function planOf(hours: readonly Hour[]): ChartPlan {
-  const rows = QUANTILES.map((quantile) => hours.map(({ answer }) => quantileOf(answer, quantile)));
-  const [{ answer: first }] = hours;
-  return {
-    data: [hours.map(({ timeS }) => timeS), ...rows],
-    readout: (index) => {
-      const [low, , median, , high] = rows.map((row) => row[index]);
-      return `${formatTime(hours[index].timeS)}: ${formatMs(median)}, 90 % in ${formatRange(low, high)}`;
-    },
-    options: (colors) => ({
-      tzDate: (timeS) => uPlot.tzDate(new Date(timeS * 1000), "Etc/UTC"),
-      scales: {
-        y: { range: (_chart, low, high) => [low - (high - low) * 0.15, high + (high - low) * 0.15] },
-      },
-      ...PLAIN,
-      series: [
-        {},
-        ...QUANTILES.map((quantile) => ({
-          stroke: colorOf(first, colors),
-          width: quantile === 0.5 ? 2 : 0,
-          points: { show: false },
-        })),
-      ],
-      bands: [
-        { series: [5, 1], fill: faded(colorOf(first, colors), 0.12) },
-        { series: [4, 2], fill: faded(colorOf(first, colors), 0.2) },
-      ],
-      axes: [
-        { ...axisStyle(colors, "below"), values: (_chart, splits) => splits.map(formatHour) },
-        axisStyle(colors, "left"),
-      ],
-    }),
-  };
-}
-
-function formatHour(timeS: number): string {
-  return new Date(timeS * 1000).toISOString().slice(11, 16);
 }

@@ -25,12 +25,12 @@ export function Basis({ basis: { kind, text, rtts, moment } }: { basis: BasisJso
         ? (
           <details>
             <summary>
-              Measured RTTs:{" "}
+              Newest measured RTTs:{" "}
               {rtts.length === 1 ? "" : `${rtts.length} with a median of ${formatMs(medianOf(rtts))}, the `}
               newest {formatMs(rtts[0].rtt_ms)}
             </summary>
             <ScrolledTable
-              name="Measured RTTs"
+              name="Newest measured RTTs"
               class="numbers"
               columns={["#", "Time (UTC)", "RTT"]}
               rows={rtts.map(({ rtt_ms, time }, i) => [

@@ -190,9 +190,11 @@ export function TimeField({ part, faults }: { part: PartProps; faults: Faults })
   const warning = timeWarning(period, questionTimeS(text, part.askedAtMs), part.askedAtMs);
   const field = { part, faults, name: "time" as const, label: "Time", ...(warning && { hint: warning }) };
   const choose = (value: string) => {
-    const now = inputTime(Date.now() / 1000);
-    part.setDraft("time", value === "at" ? now : value);
+    const hour = inputTime(Math.floor(Date.now() / HOUR_MS) * HOUR_MS / 1000);
+    part.setDraft("time", value === "at" ? hour : value);
   };
+  const timeS = questionTimeS(text, 0);
+  const [date, clock] = typeof timeS === "number" ? inputTime(timeS).split("T") : ["", "00:00"];
   return (
     <Labelled field={field} id={id}>
       <div class="time-choice">
@@ -208,20 +210,33 @@ export function TimeField({ part, faults }: { part: PartProps; faults: Faults })
         </select>
         {choice === "at"
           ? (
-            <input
-              type="datetime-local"
-              aria-label="Date and time in UTC"
-              min="1990-01-01T00:00"
-              max="2099-12-31T23:59"
-              value={typeof questionTimeS(text, 0) === "number" ? text : ""}
-              onInput={({ currentTarget }) => part.setDraft("time", currentTarget.value || ANY_TIME)}
-            />
+            <>
+              <input
+                type="date"
+                aria-label="Date in UTC"
+                min="1990-01-01"
+                max="2099-12-31"
+                value={date}
+                onInput={({ currentTarget: { value } }) =>
+                  part.setDraft("time", value ? `${value}T${clock}` : ANY_TIME)}
+              />
+              <select
+                aria-label="Time of day in UTC"
+                value={clock}
+                onChange={({ currentTarget: { value } }) => part.setDraft("time", `${date}T${value}`)}
+              >
+                {[...new Set([...HOURS, clock])].sort().map((each) => <option key={each}>{each}</option>)}
+              </select>
+            </>
           )
           : null}
       </div>
     </Labelled>
   );
 }
+
+const HOUR_MS = 3_600_000;
+const HOURS = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, "0")}:00`);
 
 /** A form. After submission the first faulty field gets the focus. */
 export function Question(

@@ -8,13 +8,14 @@ import { CsvButton, CurlButton } from "./saved_files.tsx";
 import { useMemo } from "preact/hooks";
 import { Table } from "./table.tsx";
 import { Basis } from "./basis.tsx";
+import { Measured } from "./strip.tsx";
 import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded, PLAIN } from "./chart.tsx";
 
 const TABLE_QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 
-/** Adds the quantiles that {@link RttResult} shows. */
+/** Adds what {@link RttResult} shows. */
 export function wholeQuestion(question: QuestionOf<"rtt">): QuestionOf<"rtt"> {
-  return { ...question, quantiles: CURVE_QUANTILES };
+  return { ...question, quantiles: CURVE_QUANTILES, measured: true };
 }
 
 /** Shows the last of several answers, compared with the earlier ones. */
@@ -50,6 +51,7 @@ export function RttResult(
         />
         <CurlButton command={command} />
       </div>
+      {answer.measured ? <Measured measured={answer.measured} /> : null}
       <RttNotes answer={answer} />
     </>
   );
@@ -143,14 +145,19 @@ interface Bins {
   edgesMs: number[];
   /** For each answer, the share of its replies in each bin. */
   shares: number[][];
+  /** The same of the measurements of the last answer's pair, if the model remembers any. */
+  measured: number[] | undefined;
 }
 
+type Quantiles = Record<string, number>;
+
 /** P(RTT <= x | a reply), linear between the quantiles; 0 and 1 outside them. */
-function cumulativeAt(answer: AnswerOf<"rtt">, rttMs: number): number {
-  const i = CURVE_QUANTILES.findLastIndex((quantile) => quantileOf(answer, quantile) <= rttMs);
+function cumulativeAt(quantiles: Quantiles, rttMs: number): number {
+  const rtts = CURVE_QUANTILES.map((quantile) => quantiles[quantile]);
+  const i = rtts.findLastIndex((each) => each <= rttMs);
   if (i < 0) return 0;
-  if (i === CURVE_QUANTILES.length - 1) return 1;
-  const [low, high] = [i, i + 1].map((k) => quantileOf(answer, CURVE_QUANTILES[k]));
+  if (i === rtts.length - 1) return 1;
+  const [low, high] = [rtts[i], rtts[i + 1]];
   const step = CURVE_QUANTILES[i + 1] - CURVE_QUANTILES[i];
   return CURVE_QUANTILES[i] + step * (rttMs - low) / (high - low);
 }
@@ -173,9 +180,9 @@ export function binsOf(answers: readonly AnswerOf<"rtt">[]): Bins {
     Math.max(...ranges.map(([, last]) => last)),
   ];
   const room = (most0 - least0) / 2;
-  const near = answers.flatMap(measuredRtts).filter((rttMs) =>
-    rttMs >= least0 - room && rttMs <= most0 + room
-  );
+  const near = answers.flatMap(({ measured }) => Object.values(measured?.quantiles_ms ?? {})).filter((
+    rttMs,
+  ) => rttMs >= least0 - room && rttMs <= most0 + room);
   const [low, high] = [Math.min(least0, ...near), Math.max(most0, ...near)];
   const least = Math.max((high - low) / MAX_BINS, high * LEAST_RELATIVE_WIDTH, 1e-3);
   const widthMs = roundStep(least);
@@ -186,24 +193,27 @@ export function binsOf(answers: readonly AnswerOf<"rtt">[]): Bins {
     { length: numBins + 1 },
     (_, i) => Number(((first + i) * widthMs).toPrecision(12)),
   );
-  const shares = answers.map((answer) => {
-    const cumulative = edgesMs.map((edge) => cumulativeAt(answer, edge));
+  const sharesOf = (quantiles: Quantiles) => {
+    const cumulative = edgesMs.map((edge) => cumulativeAt(quantiles, edge));
     return cumulative.slice(1).map((value, i) => value - cumulative[i]);
-  });
-  return { widthMs, edgesMs, shares };
+  };
+  const ofMeasured = answers[answers.length - 1].measured?.quantiles_ms;
+  return {
+    widthMs,
+    edgesMs,
+    shares: answers.map(({ quantiles_ms }) => sharesOf(quantiles_ms)),
+    measured: ofMeasured ? sharesOf(ofMeasured) : undefined,
+  };
 }
 
-/** Measured RTTs of the answer's pair, newest first. */
-function measuredRtts({ basis }: AnswerOf<"rtt">): number[] {
-  return basis.rtts?.map(({ rtt_ms }) => rtt_ms) ?? [];
+function sumOf(shares: readonly number[]): number {
+  return shares.reduce((sum, share) => sum + share, 0);
 }
 
-function describePoints(rttsMs: readonly number[], edgesMs: readonly number[]): string {
-  if (rttsMs.length === 0) return "";
-  const outside = rttsMs.filter((rttMs) => rttMs < edgesMs[0] || rttMs > edgesMs[edgesMs.length - 1]).length;
-  return ` Circles: ${rttsMs.length} measured RTTs, the newest filled${
-    outside > 0 ? `; ${outside} of them are outside this chart` : ""
-  }.`;
+/** Names the replies outside the chart. */
+function outsideText(shares: readonly number[], replies: string): string {
+  const outside = 1 - sumOf(shares);
+  return outside > 0.001 ? ` ${formatPercent(outside)} of the ${replies} are outside this chart.` : "";
 }
 
 /** The last curve is filled; the others are dashed. */
@@ -211,7 +221,6 @@ function Histogram({ curves }: { curves: readonly Curve[] }) {
   const bins = useMemo(() => binsOf(curves.map(({ answer }) => answer)), curves.map(({ answer }) => answer));
   const plan = useMemo(() => histogramPlan(curves, bins), [bins]);
   const { answer, name } = curves[curves.length - 1];
-  const outside = 1 - bins.shares[curves.length - 1].reduce((sum, share) => sum + share, 0);
   const names = curves.length > 1
     ? ` Filled: ${name}; dashed: ${curves.slice(0, -1).map((curve) => curve.name).join(", ")}.`
     : "";
@@ -219,11 +228,11 @@ function Histogram({ curves }: { curves: readonly Curve[] }) {
     <figure>
       <figcaption>
         Share of the replies per {formatTick(bins.widthMs)}; dotted: the median.{names}
-        {describePoints(measuredRtts(answer), bins.edgesMs)}
-        {outside > 0.001 ? ` ${formatPercent(outside)} of the replies are outside this chart.` : ""}
+        {outsideText(bins.shares[curves.length - 1], "replies")}
+        {bins.measured ? ` Bars: measured RTTs.${outsideText(bins.measured, "measured RTTs")}` : ""}
       </figcaption>
       <Chart
-        label={`Histogram of the RTT. ${summaryOf(answer)}`}
+        label={`Histogram of the RTT. ${summaryOf(answer)}${measuredSummary(answer)}`}
         heightPx={HISTOGRAM_HEIGHT_PX}
         plan={plan}
       />
@@ -231,11 +240,11 @@ function Histogram({ curves }: { curves: readonly Curve[] }) {
   );
 }
 
-function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): ChartPlan {
+function histogramPlan(curves: readonly Curve[], { edgesMs, shares, measured = [] }: Bins): ChartPlan {
   const stepped = uPlot.paths.stepped?.({ align: 1 }) as uPlot.Series.PathBuilder;
   const last = curves.length - 1;
   const median = quantileOf(curves[last].answer, 0.5);
-  const most = Math.max(...shares.flat());
+  const most = Math.max(...shares.flat(), ...measured);
   const { answer } = curves[last];
   return {
     // A step extends to the next edge, so the last edge closes the last bin.
@@ -243,7 +252,8 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
     readout: (index) => {
       const i = Math.min(index, edgesMs.length - 2);
       const texts = shares.map((each, k) => `${formatPercent(each[i])}${` ${curves[k].name}`.trimEnd()}`);
-      return `${formatRange(edgesMs[i], edgesMs[i + 1])}: ${texts.join(", ")} of the replies`;
+      const ofMeasured = measured.length > 0 ? `, ${formatPercent(measured[i])} of the measured` : "";
+      return `${formatRange(edgesMs[i], edgesMs[i + 1])}: ${texts.join(", ")} of the replies${ofMeasured}`;
     },
     options: (colors) => ({
       scales: {
@@ -254,9 +264,9 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
       series: [
         {},
         ...curves.map((_, i) => ({
-          stroke: i === last ? colorOf(answer, colors) : colors.contrast,
+          stroke: i === last ? colors[colorOf(answer.basis)] : colors.contrast,
           width: i === last ? 1 : 2,
-          ...(i === last ? { fill: faded(colorOf(answer, colors), 0.35) } : { dash: [6, 4] }),
+          ...(i === last ? { fill: faded(colors[colorOf(answer.basis)], 0.35) } : { dash: [6, 4] }),
           paths: stepped,
           points: { show: false },
         })),
@@ -269,6 +279,7 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
         },
       ],
       hooks: {
+        drawClear: [(chart) => drawMeasured(chart, edgesMs, measured, colors)],
         draw: [(chart) => {
           const { ctx, bbox } = chart;
           const x = chart.valToPos(median, "x", true);
@@ -276,35 +287,31 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
           ctx.save();
           dotted(ctx, [[x, bbox.top], [x, bbox.top + bbox.height]], colors);
           ctx.restore();
-        }, (chart) => drawMeasured(chart, measuredRtts(answer), colors)],
+        }],
       },
     }),
   };
 }
 
 /** Guesses are drawn in a pale colour. */
-export function colorOf({ basis }: AnswerOf<"rtt">, colors: Colors): string {
-  return basis.kind === "guess" ? colors.faint : colors.accent;
+export function colorOf({ kind }: Pick<AnswerOf<"rtt">["basis"], "kind">): keyof Colors {
+  return kind === "guess" ? "faint" : "accent";
 }
 
-/** Draws measured RTTs as circles above the axis, stacked if they overlap. The newest (first) is filled. */
-function drawMeasured(chart: uPlot, rttsMs: readonly number[], colors: Colors): void {
-  const { ctx, bbox } = chart;
-  const radius = 4 * devicePixelRatio;
+/** Draws the share of the measured RTTs in each bin as a bar narrower than the bin. */
+function drawMeasured(
+  chart: uPlot,
+  edgesMs: readonly number[],
+  shares: readonly number[],
+  colors: Colors,
+): void {
+  const { ctx } = chart;
   ctx.save();
-  ctx.lineWidth = 1.5 * devicePixelRatio;
-  ctx.strokeStyle = colors.contrast;
-  const drawn: number[] = [];
-  rttsMs.toReversed().forEach((rttMs, i) => {
-    const x = chart.valToPos(rttMs, "x", true);
-    if (x < bbox.left || x > bbox.left + bbox.width) return;
-    const height = radius * (2 + drawn.filter((other) => Math.abs(other - x) < 1.5 * radius).length);
-    drawn.push(x);
-    ctx.fillStyle = i === rttsMs.length - 1 ? colors.contrast : faded(colors.paper, 0.6);
-    ctx.beginPath();
-    ctx.arc(x, bbox.top + bbox.height - height, radius, 0, 2 * Math.PI);
-    ctx.fill();
-    ctx.stroke();
+  ctx.fillStyle = faded(colors.contrast, 0.5);
+  shares.forEach((share, i) => {
+    const [left, right] = [edgesMs[i], edgesMs[i + 1]].map((edge) => chart.valToPos(edge, "x", true));
+    const [top, bottom] = [share, 0].map((each) => chart.valToPos(each, "y", true));
+    ctx.fillRect(left + (right - left) / 4, top, (right - left) / 2, bottom - top);
   });
   ctx.restore();
 }
@@ -382,6 +389,12 @@ export function summaryOf(answer: AnswerOf<"rtt">): string {
     `90 % of them ${formatRange(q(0.05), q(0.95))}.`;
 }
 
+function measuredSummary({ measured }: AnswerOf<"rtt">): string {
+  if (!measured?.quantiles_ms) return "";
+  const [low, median, high] = [0.05, 0.5, 0.95].map((quantile) => measured.quantiles_ms?.[quantile] ?? NaN);
+  return ` Measured: median ${formatMs(median)}, 90 % ${formatRange(low, high)}.`;
+}
+
 export function quantileOf(answer: AnswerOf<"rtt">, quantile: number): number {
   return answer.quantiles_ms[String(quantile)];
 }
@@ -410,7 +423,7 @@ function curvePlan(curves: readonly Curve[]): ChartPlan {
       series: [
         {},
         ...curves.map((_, i) => ({
-          stroke: i === curves.length - 1 ? colorOf(main, colors) : colors.contrast,
+          stroke: i === curves.length - 1 ? colors[colorOf(main.basis)] : colors.contrast,
           width: 2,
           ...(i === curves.length - 1 ? {} : { dash: [6, 4] }),
           spanGaps: true,
@@ -470,7 +483,7 @@ function drawBands(chart: uPlot, answer: AnswerOf<"rtt">, colors: Colors): void 
   ctx.textAlign = "left";
   for (const [low, high, opacity, row] of [[0.05, 0.95, 0.1, 0], [0.25, 0.75, 0.16, 1]]) {
     const [from, to] = [low, high].map((quantile) => positionOf(chart, quantileOf(answer, quantile)));
-    ctx.fillStyle = faded(colorOf(answer, colors), opacity);
+    ctx.fillStyle = faded(colors[colorOf(answer.basis)], opacity);
     ctx.fillRect(from, bbox.top, to - from, bbox.height);
     ctx.fillStyle = colors.ink;
     // Each label has its own row, because bands may lie close together or begin at the same RTT.

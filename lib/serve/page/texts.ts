@@ -70,7 +70,7 @@ export function questionTimeS(text: string | undefined, nowMs: number): number |
   return "fault" in time ? { fault: faultText(time.fault) } : time.timeUs / 1e6;
 }
 
-/** The format of a datetime-local input. */
+/** A time to the minute: `2026-01-31T12:00`. */
 export function inputTime(timeS: number): string {
   return new Date(timeS * 1000).toISOString().slice(0, 16);
 }

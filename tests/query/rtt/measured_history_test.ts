@@ -65,7 +65,7 @@ Deno.test("measuredJson() has hours of the day if there are three days and eight
     [0, 4],
     ...[3, 6, 9, 12, 15, 18, 21].map((hour) => [hour, 3]),
   ]);
-  hours.forEach(({ hour, quantiles_ms }) => assertAlmostEquals(quantiles_ms?.["0.5"] ?? 0, 10 + hour, 0.1));
+  hours?.forEach(({ hour, quantiles_ms }) => assertAlmostEquals(quantiles_ms?.["0.5"] ?? 0, 10 + hour, 0.1));
   assertEquals(everyHours(3, 2), undefined);
   assertEquals(everyHours(4, 5), undefined);
 });

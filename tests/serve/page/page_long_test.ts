@@ -492,6 +492,16 @@ Deno.test({
       const tables = new PoolTables();
       const [from, to] = [SRC, DST].map((address) => PoolTables.endOf(addressBytes(address)));
       [20, 22, 30].forEach((rttMs, i) => tables.add(from, to, encodeRttCode(rttMs), 1.7e9 + 3600 * i));
+      const other = PoolTables.endOf(addressBytes("203.0.113.9"));
+      for (let hour = 0; hour < 96; hour++) {
+        const rttMs = hour % 24 === 20 ? 42 : 18;
+        tables.add(
+          from,
+          other,
+          hour % 10 === 0 ? null : encodeRttCode(rttMs),
+          1.7e9 - 1.7e9 % 86_400 + 3600 * hour,
+        );
+      }
       const { directory, state } = loadCheckpoint(at("run"));
       writePool(directory, tables.save(fitPool([])), state.files.model.sha256);
       await using server = await TestServer.start(at("run"), "--names", at("names.csv"));
@@ -523,12 +533,32 @@ Deno.test({
           await page.locator(".basis").innerText(),
           /^measured .*Pair measured once, last on 2023-11-14/,
         );
-        await page.getByText("Circles: 3 measured RTTs, the newest filled").waitFor();
-        await page.getByText("Measured RTTs: 3 with a median of 22.0 ms, the newest 30.0 ms").waitFor();
-        const rows = await page.getByRole("region", { name: "Measured RTTs" }).getByRole("row")
+        await page.getByText("Bars: measured RTTs.").waitFor();
+        await page.getByText("The model remembers 3 measurements of the pair, all with a reply").waitFor();
+        await page.getByText("Newest measured RTTs: 3 with a median of 22.0 ms, the newest 30.0 ms")
+          .waitFor();
+        const rows = await page.getByRole("region", { name: "Newest measured RTTs" }).getByRole("row")
           .allInnerTexts();
         assertMatch(rows[1], /^1\s+2023-11-15 00:13:20\s+30\.0 ms$/);
         assertEquals(rows.length, 4);
+        await page.close();
+      });
+
+      await t.step("measurements appear by time and by hour of the day, and the time has hours", async () => {
+        const { page } = await lookedAt(openWhole, `#ask?src=${SRC}&dst=203.0.113.9&time=${TIME}`);
+        const words =
+          "Measured RTTs in ms by hour of the day (UTC). median 18.0–42.0 ms, no reply 0 % to 25 %.";
+        await page.getByRole("img", { name: words }).waitFor();
+        await page.getByRole("img", { name: "Measured RTTs in ms, 2023-11-14 to 2023-11-17, each" })
+          .waitFor();
+        const hours = await page.getByRole("region", { name: "Measured hours of the day" }).getByRole("row")
+          .allInnerTexts();
+        assertMatch(hours[20 + 1], /^20:00 UTC\s+42\.0 ms\s+42\.0 ms\s+42\.0 ms\s+25 %\s+4$/);
+        assertEquals(hours.length, 25);
+        await page.getByLabel("Time of day in UTC").selectOption("20:00");
+        await page.getByRole("button", { name: "Ask", exact: true }).click();
+        await page.getByRole("heading", { name: "The 24 hours from 2025-06-15 20:00 UTC" }).waitFor();
+        assertEquals((await parseHash(new URL(page.url()).hash)).fields.time, "2025-06-15T20:00");
         await page.close();
       });
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import type { AnswerOf } from "../../../lib/query/questions/questions.ts";
 import { binsOf, CURVE_QUANTILES, logTicks } from "../../../lib/serve/page/rtt_result.tsx";
-import { rangeOfHours } from "../../../lib/serve/page/ask_part.tsx";
+import { rangeOf } from "../../../lib/serve/page/strip.tsx";
 import { medianOf, times } from "../../../lib/data/addresses/measured_text.ts";
 import { lookOf, shadesOf } from "../../../lib/serve/page/compare_part.tsx";
 import {
@@ -100,8 +100,8 @@ Deno.test("binsOf() returns each bin's share of the replies, in milliseconds", (
 Deno.test("binsOf() extends its range to nearby measured RTTs, but not to distant ones", () => {
   const answer = answerOf((quantile) => 100 + 40 * quantile);
   const rangeWith = (...rttsMs: number[]) => {
-    const rtts = rttsMs.map((rtt_ms) => ({ rtt_ms, time: null }));
-    const { edgesMs } = binsOf([{ ...answer, basis: { ...answer.basis, rtts } }]);
+    const quantiles_ms = Object.fromEntries(rttsMs.map((rttMs, i) => [i, rttMs]));
+    const { edgesMs } = binsOf([{ ...answer, measured: { quantiles_ms } } as unknown as AnswerOf<"rtt">]);
     return [edgesMs[0], edgesMs[edgesMs.length - 1]];
   };
   assertEquals(rangeWith(120), rangeWith());
@@ -130,12 +130,12 @@ Deno.test("times() counts measurements in words, and medianOf() returns the medi
   assertEquals(medianOf([3, 1, 20, 4].map((rtt_ms) => ({ rtt_ms, time: null }))), 3.5);
 });
 
-Deno.test("rangeOfHours() flags differences above 5 % of the median or 2 percentage points of no reply", () => {
+Deno.test("rangeOf() flags differences above 5 % of the median or 2 percentage points of no reply", () => {
   const hour = (medianMs: number, failed = 0.01) => answerOf(() => medianMs, failed);
-  assertEquals(rangeOfHours([hour(100), hour(104.9)]).isMuch, false);
-  assertEquals(rangeOfHours([hour(100), hour(106)]).isMuch, true);
-  assertEquals(rangeOfHours([hour(100, 0.01), hour(100, 0.025)]).isMuch, false);
-  assertEquals(rangeOfHours([hour(100, 0.01), hour(100, 0.035)]).isMuch, true);
+  assertEquals(rangeOf([hour(100), hour(104.9)]).isMuch, false);
+  assertEquals(rangeOf([hour(100), hour(106)]).isMuch, true);
+  assertEquals(rangeOf([hour(100, 0.01), hour(100, 0.025)]).isMuch, false);
+  assertEquals(rangeOf([hour(100, 0.01), hour(100, 0.035)]).isMuch, true);
 });
 
 Deno.test("CSV and curl commands escape any text", () => {
