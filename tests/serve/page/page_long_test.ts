@@ -547,13 +547,13 @@ Deno.test({
       await t.step("measurements appear by time and by hour of the day, and the time has hours", async () => {
         const { page } = await lookedAt(openWhole, `#ask?src=${SRC}&dst=203.0.113.9&time=${TIME}`);
         const words =
-          "Measured RTTs in ms by hour of the day (UTC). median 18.0–42.0 ms, no reply 0 % to 25 %.";
+          "Measured RTTs in ms by hour of the day (UTC). median 18.0–42.0 ms, no reply 0 % to 25.0 %.";
         await page.getByRole("img", { name: words }).waitFor();
         await page.getByRole("img", { name: "Measured RTTs in ms, 2023-11-14 to 2023-11-17, each" })
           .waitFor();
         const hours = await page.getByRole("region", { name: "Measured hours of the day" }).getByRole("row")
           .allInnerTexts();
-        assertMatch(hours[20 + 1], /^20:00 UTC\s+42\.0 ms\s+42\.0 ms\s+42\.0 ms\s+25 %\s+4$/);
+        assertMatch(hours[20 + 1], /^20:00 UTC\s+42\.0 ms\s+42\.0 ms\s+42\.0 ms\s+25\.0 %\s+4$/);
         assertEquals(hours.length, 25);
         await page.getByLabel("Time of day in UTC").selectOption("20:00");
         await page.getByRole("button", { name: "Ask", exact: true }).click();
