@@ -54,7 +54,9 @@ export function measuredJson(
 ): MeasuredJson {
   const { timesS, codes, counts } = pair;
   const [firstS, lastS] = [timesS[0], timesS[timesS.length - 1]];
-  const all = Array.from(timesS.keys()).sort((a, b) => codes[a] - codes[b]);
+  const { length } = codes;
+  const byCode = Float64Array.from(codes, (code, i) => code * length + i).sort();
+  const all = Array.from(byCode, (key) => key % length);
   const countOf = (indexes: readonly number[]) => indexes.reduce((sum, i) => sum + counts[i], 0);
   /** @param indexes By ascending code. */
   const summed = (indexes: readonly number[], levels: readonly number[]) => {

@@ -36,19 +36,19 @@ function rangeText(row: Summary, low: number, high: number): string {
   return ends[0] === null || ends[1] === null ? "–" : formatRange(ends[0], ends[1]);
 }
 
-/** A chart is shown if medians differ by at least this share, or P(no reply) by at least this amount. */
-const LEAST_MEDIAN_CHANGE = 0.05;
+/** A chart is shown if a quantile differs by at least this share, or P(no reply) by at least this amount. */
+const LEAST_RTT_CHANGE = 0.05;
 const LEAST_FAILED_CHANGE = 0.02;
 
 /** How much rows differ. `isMuch`: whether they differ enough for a chart. */
 export function rangeOf(rows: readonly Summary[]) {
-  const medians = rows.flatMap((row) => quantile(row, 0.5) ?? []);
-  const failed = rows.map(({ p_failed }) => p_failed);
-  const [lowMs, highMs] = [Math.min(...medians), Math.max(...medians)];
-  const [leastFailed, mostFailed] = [Math.min(...failed), Math.max(...failed)];
-  const isMuch = highMs >= lowMs * (1 + LEAST_MEDIAN_CHANGE) ||
+  const range = (values: number[]) => [Math.min(...values), Math.max(...values)] as const;
+  const rttsMs = [0.5, 0.05, 0.95].map((q) => range(rows.flatMap((row) => quantile(row, q) ?? [])));
+  const [leastFailed, mostFailed] = range(rows.map(({ p_failed }) => p_failed));
+  const isMuch = rttsMs.some(([low, high]) => high >= low * (1 + LEAST_RTT_CHANGE)) ||
     mostFailed - leastFailed >= LEAST_FAILED_CHANGE;
-  return { lowMs, highMs, leastFailed, mostFailed, isMuch };
+  const failed = [...new Set([leastFailed, mostFailed].map(formatPercent))].join(" to ");
+  return { text: `median ${formatRange(...rttsMs[0])}, no reply ${failed}`, isMuch };
 }
 
 /**
@@ -66,10 +66,8 @@ export function Strip({ name, title, even, rows, color, stepS }: {
   stepS: number;
 }) {
   const plan = useMemo(() => planOf(rows, color, stepS), [rows, color, stepS]);
-  const { lowMs, highMs, leastFailed, mostFailed, isMuch } = rangeOf(rows);
+  const { text, isMuch } = rangeOf(rows);
   const isCounted = rows[0].measurements !== undefined;
-  const ranges = `median ${formatRange(lowMs, highMs)}, no reply ${formatPercent(leastFailed)} to ` +
-    formatPercent(mostFailed);
   return (
     <>
       {even === undefined || isMuch
@@ -80,12 +78,14 @@ export function Strip({ name, title, even, rows, color, stepS }: {
               Line: the median; bands: 50 % and 90 % of the replies; bars from below: the share without a
               reply.
             </figcaption>
-            <Chart label={`${title} ${ranges}.`} heightPx={HEIGHT_PX} plan={plan} />
+            <Chart label={`${title} ${text}.`} heightPx={HEIGHT_PX} plan={plan} />
           </figure>
         )
         : (
           <p>
-            {even} {ranges}. A chart is shown if medians differ by 5 % or no reply by 2 percentage points.
+            {even}{" "}
+            {text}. A chart is shown if the median or the 5 or 95 % quantile differs by 5 %, or no reply by 2
+            percentage points.
           </p>
         )}
       <details>

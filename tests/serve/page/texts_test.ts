@@ -130,12 +130,14 @@ Deno.test("times() counts measurements in words, and medianOf() returns the medi
   assertEquals(medianOf([3, 1, 20, 4].map((rtt_ms) => ({ rtt_ms, time: null }))), 3.5);
 });
 
-Deno.test("rangeOf() flags differences above 5 % of the median or 2 percentage points of no reply", () => {
+Deno.test("rangeOf() flags differences above 5 % of a quantile or 2 percentage points of no reply", () => {
   const hour = (medianMs: number, failed = 0.01) => answerOf(() => medianMs, failed);
   assertEquals(rangeOf([hour(100), hour(104.9)]).isMuch, false);
   assertEquals(rangeOf([hour(100), hour(106)]).isMuch, true);
+  assertEquals(rangeOf([hour(100), answerOf((q) => q > 0.9 ? 106 : 100, 0.01)]).isMuch, true);
   assertEquals(rangeOf([hour(100, 0.01), hour(100, 0.025)]).isMuch, false);
-  assertEquals(rangeOf([hour(100, 0.01), hour(100, 0.035)]).isMuch, true);
+  const { isMuch, text } = rangeOf([hour(100, 0.01), hour(100, 0.035)]);
+  assertEquals([isMuch, text], [true, "median 100 ms, no reply 1.00 % to 3.50 %"]);
 });
 
 Deno.test("CSV and curl commands escape any text", () => {
