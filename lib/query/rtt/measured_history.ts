@@ -23,7 +23,9 @@ export const measuredSchema = z.object({
   histogram: z.array(z.object({ low_ms: z.number(), high_ms: z.number(), measurements: z.int() })).optional()
     .describe("the replies in the bars of the answer's histogram"),
   bin_s: z.int().describe("length of a period of by_time"),
-  by_time: z.array(z.object({ time, ...binned })).describe("periods with measurements, at most 200"),
+  by_time: z.array(z.object({ time: z.string().describe("start, ISO 8601"), ...binned })).describe(
+    "periods with measurements, at most 200",
+  ),
   by_hour: z.array(z.object({ hour: z.int().min(0).max(23), ...binned })).optional().describe(
     "hours of the day (UTC); absent with less than three days or eight different hours",
   ),
