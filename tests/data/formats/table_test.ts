@@ -470,3 +470,27 @@ Deno.test("parseColumns() reads a name for each key and reports invalid input", 
     assertThrows(() => parseColumns(text), UsageError, fault);
   }
 });
+
+Deno.test("a table: percentiles of one moment are an error that names their column, packets are not", () => {
+  const rowsOfMoments = (name: string, values: (moment: number) => number[]) =>
+    [`time,src,dst,${name},rtt_ms`].concat(
+      Array.from(
+        { length: 12 },
+        (_, moment) =>
+          values(moment).map((value, i) => `${START_S + 60 * moment},${SRC},${DST},${value},${10 + i}`),
+      ).flat(),
+    ).join("\n");
+  assertThrows(
+    () => found(rowsOfMoments("percentile", () => [50, 95])),
+    FormatError,
+    "they differ in percentile (50, 95)",
+  );
+  for (
+    const [name, values] of [["icmp_seq", () => [1, 2]], [
+      "jitter",
+      (m: number) => [m + 0.1, m + 0.2],
+    ]] as const
+  ) {
+    assertEquals(rowsOf(found(rowsOfMoments(name, (moment) => [...values(moment)]))).length, 24);
+  }
+});
