@@ -5,13 +5,10 @@
  * @module
  */
 import { assert } from "@std/assert";
-import { fromFileUrl } from "@std/path";
 import { getOrMake } from "../../lib/base/collections.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { quantileOfSample } from "../../lib/base/sample_statistics.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
-import { readMeasurements } from "../../lib/data/measurement_files/parquet_reader.ts";
-import { RejectLog } from "../../lib/data/measurement_files/rejects.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import { evenlySpread } from "../../lib/eval/cases.ts";
 import { crpsMs, crpsOfSampleMs } from "../../lib/eval/metrics/forecast_errors.ts";
@@ -22,39 +19,16 @@ import { fitPool } from "../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
 import { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { withTinyModel } from "../query/tiny_model.ts";
+import { questionOf, readCampaign, type Result } from "./campaign.ts";
 
-const CAMPAIGN = new URL("../data/campaigns/menog-2019-05.parquet", import.meta.url);
 const DAY_S = 86_400;
 const NUM_ASKED = 400;
-
-interface Result {
-  readonly src: string;
-  readonly dst: string;
-  readonly timeS: number;
-  readonly rttMs: number;
-}
-
-/** The replies of the campaign, oldest first. */
-async function readReplies(): Promise<Result[]> {
-  const replies: Result[] = [];
-  for await (const batch of readMeasurements([fromFileUrl(CAMPAIGN)], { rejects: new RejectLog() })) {
-    batch.rttMs.subarray(0, batch.numRows).forEach((rttMs, i) => {
-      const timeS = Math.floor(batch.eventTimeUs[i] / 1e6);
-      if (rttMs > 0) replies.push({ src: batch.srcAddr[i], dst: batch.dstAddr[i], timeS, rttMs });
-    });
-  }
-  return replies.sort((a, b) => a.timeS - b.timeS);
-}
 
 function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 const pairOf = ({ src, dst }: Result) => `${src} ${dst}`;
-
-function questionOf({ src, dst, timeS }: Result) {
-  return { source: addressBytes(src), destination: addressBytes(dst), timeS, context: [] };
-}
 
 /** The forecast of a pool whose model gives all codes the same probability. */
 function forecastOf(pool: Pool, result: Result): RttDistribution {
@@ -66,7 +40,7 @@ function forecastOf(pool: Pool, result: Result): RttDistribution {
 
 Deno.test("one to three weeks later 85 to 95 % of the results lie in their 90 % intervals, with the lowest CRPS", () =>
   withTinyModel(async ({ config, weights }) => {
-    const replies = await readReplies();
+    const replies = (await readCampaign()).filter(({ rttMs }) => rttMs > 0);
     const endS = replies[0].timeS + 2 * DAY_S;
     const random = new RandomStream(0, "tests/ages");
     const tables = new PoolTables();
