@@ -193,6 +193,12 @@ function* faultsOfMemory(rows: (part: keyof typeof POOL_TENSORS) => Rows): Gener
   }
   const shares = [...age.values].slice(1).reduce((sum, share) => sum + share, 0);
   if (Math.abs(shares - 1) > MOST_ROUNDING) yield `the shares of ${age.name} add up to ${shares}, expected 1`;
+  for (let first = 0; first < NUM_SHARES; first += NUM_KERNELS) {
+    const sum = [...usualPair.values.subarray(first, first + NUM_KERNELS)].reduce((a, b) => a + b, 0);
+    if (Math.abs(sum - 1) > MOST_ROUNDING) {
+      yield `the shares of ${usualPair.name} from element ${first} on add up to ${sum}, expected 1`;
+    }
+  }
   if (all.count === 0) yield `tensor ${all.name} is empty, expected at least one RTT code`;
   const [first, end] = range.values;
   for (const each of [usual, all]) {

@@ -104,7 +104,7 @@ interface PooledQuestion {
   readonly timeS: number | null;
   /** The measurements in the model's prompt, oldest first. */
   readonly context: readonly TokenMeasurement[];
-  /** See `RttQuery.recent`. If given, remembered RTTs later than the asked time are ignored. */
+  /** See `RttQuery.recent`. */
   readonly recent?: readonly TokenMeasurement[] | undefined;
 }
 
@@ -432,10 +432,7 @@ export class Pool {
     const { source, destination, timeS, context, recent } = question;
     const remembered = this.measured(source, destination);
     const given = (recent ?? context).filter((each) => isOfPair(each, question));
-    const pair = withGiven(remembered ?? { ...NOTHING, ...this.#usualPair }, given, {
-      timeS,
-      isOnlyEarlier: recent !== undefined,
-    });
+    const pair = withGiven(remembered ?? { ...NOTHING, ...this.#usualPair }, given, timeS);
     return pair.timesS.length > 0 ? new AskedPair(pair, timeS, this.#age) : undefined;
   }
 
@@ -474,18 +471,15 @@ const NOTHING = { timesS: new Float64Array(), codes: new Uint16Array(), counts: 
 function withGiven(
   pair: RememberedPair,
   given: readonly TokenMeasurement[],
-  { timeS, isOnlyEarlier }: { timeS: number | null; isOnlyEarlier: boolean },
+  timeS: number | null,
 ): RememberedPair {
-  const hasLater = isOnlyEarlier && timeS !== null && pair.timesS[pair.timesS.length - 1] > timeS;
-  if (given.length === 0 && !hasLater) return pair;
-  const { timesS, codes, counts } = pair;
-  const known = [...timesS.keys()].filter((i) => !hasLater || timesS[i] <= timeS)
-    .map((i) => ({ timeS: timesS[i], code: codes[i], count: counts[i] }));
+  if (given.length === 0) return pair;
+  const { timesS, codes } = pair;
   const latestS = timeS ?? timesS[timesS.length - 1] ?? 0;
   const collected = new CollectedPair();
-  for (const each of known) collected.add(each.timeS, each.code, each.count);
+  collected.addAll(pair);
   const isKnown = (code: number, atS: number) =>
-    known.some((each) => each.code === code && Math.abs(each.timeS - atS) <= SAME_TIME_S);
+    timesS.some((eachS, i) => codes[i] === code && Math.abs(eachS - atS) <= SAME_TIME_S);
   for (const each of given) {
     const code = each.rttCode ?? 0;
     if (each.timeS === null || !isKnown(code, each.timeS)) collected.add(each.timeS ?? latestS, code);
