@@ -90,15 +90,15 @@ Deno.test("shares are continuous in time, except at the pair's first and last me
   const pair = measuredAt([0, 1, 2, 22, 23].map((day) => day * DAY_S), () => 20);
   const inside = [0.5, 1, 1.5, 2, 3, 10, 12, 14, 21, 22, 22.5];
   const outside = [23.1, 24, 31, 60, 400, -0.1, -1, -8, -60];
-  for (const  of of["rtts", "losses"] as const) {
-    const at = (timeS: number) => sharesAt(shares, pair, timeS, of);
+  for (const part of ["rtts", "losses"] as const) {
+    const at = (timeS: number) => sharesAt(shares, pair, timeS, part);
     for (const day of [...inside, ...outside]) {
       for (let s = -3; s < 3; s++) {
         const timeS = START_S + Math.round(day * DAY_S) + s;
         const [now, next] = [at(timeS), at(timeS + 1)];
         assertAlmostEquals(now.reduce((a, b) => a + b, 0), 1, 1e-9);
         now.forEach((share, k) =>
-          assertAlmostEquals(next[k], share, 1e-4, `${of}, day ${day}, ${s} s, kernel ${k}`)
+          assertAlmostEquals(next[k], share, 1e-4, `${part}, day ${day}, ${s} s, kernel ${k}`)
         );
       }
     }
