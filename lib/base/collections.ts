@@ -37,6 +37,12 @@ export function lowerBound(ascending: ArrayLike<number>, value: number): number 
   return low;
 }
 
+/** At most `most` of the values, evenly spaced. */
+export function evenlySpread<T>(values: readonly T[], most: number): T[] {
+  const count = Math.min(values.length, most);
+  return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
+}
+
 /** Whether a JSON value is an object: neither an array nor null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -226,12 +226,6 @@ export function withContexts(
   }));
 }
 
-/** `count` values at even distances; all of them if there are no more. */
-export function evenlySpread<T>(values: readonly T[], count: number): T[] {
-  if (values.length <= count) return [...values];
-  return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
-}
-
 /** Draws measurements; returns them in the order of the rows. */
 function chooseMeasurements(
   rows: ProbeRowSource,

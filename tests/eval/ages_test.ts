@@ -5,12 +5,11 @@
  * @module
  */
 import { assert } from "@std/assert";
-import { getOrMake } from "../../lib/base/collections.ts";
+import { evenlySpread, getOrMake } from "../../lib/base/collections.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { quantileOfSample } from "../../lib/base/sample_statistics.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
-import { evenlySpread } from "../../lib/eval/cases.ts";
 import { crpsMs, crpsOfSampleMs } from "../../lib/eval/metrics/forecast_errors.ts";
 import { ageTensor, USUAL_AGE } from "../../lib/model/pool/age.ts";
 import { NUM_CODES } from "../../lib/model/pool/kernel_mixture.ts";

@@ -5,11 +5,10 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { getOrMake } from "../../lib/base/collections.ts";
+import { evenlySpread, getOrMake } from "../../lib/base/collections.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
-import { evenlySpread } from "../../lib/eval/cases.ts";
 import { NUM_CODES } from "../../lib/model/pool/kernel_mixture.ts";
 import { Pool } from "../../lib/model/pool/pool.ts";
 import { fitPool } from "../../lib/model/pool/pool_fit.ts";

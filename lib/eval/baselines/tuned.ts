@@ -20,7 +20,7 @@ import {
   type Tuning,
 } from "./baseline.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
-import { evenlySpread } from "../cases.ts";
+import { evenlySpread } from "../../base/collections.ts";
 import type { HistoryMode } from "../eval_rows.ts";
 
 interface Trial {

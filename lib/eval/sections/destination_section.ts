@@ -24,13 +24,13 @@ import {
   type ComparedIntervals,
   comparedWithFirst,
 } from "../metrics/bootstrap.ts";
-import { canonicalText, type EvalCase, evenlySpread, withContexts } from "../cases.ts";
+import { canonicalText, type EvalCase, withContexts } from "../cases.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
-import { getOrMake } from "../../base/collections.ts";
+import { evenlySpread, getOrMake } from "../../base/collections.ts";
 import { RttHistogram } from "../baselines/histories.ts";
 
 /** How often the guesses of a method were right, compared with the model's. */

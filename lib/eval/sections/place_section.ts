@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
+import { evenlySpread, getOrMake } from "../../base/collections.ts";
 import { tensorOf } from "../../base/safetensors_header.ts";
 import { RandomStream } from "../../base/random.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
@@ -22,7 +22,7 @@ import { NO_ROW } from "../../model/embedding_table.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
 import type { PlaceOf } from "../../model/pool/placed_pairs.ts";
-import { type EvalCase, evenlySpread } from "../cases.ts";
+import type { EvalCase } from "../cases.ts";
 import {
   ClusterBootstrap,
   type Clusters,

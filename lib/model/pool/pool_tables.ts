@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
+import { evenlySpread, getOrMake } from "../../base/collections.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { TensorArray, Tensors } from "../../base/safetensors_header.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
@@ -258,12 +258,6 @@ function sumOf([a, b]: readonly [number, number]): number {
 
 function repliesOf({ codes }: CollectedPair): number[] {
   return codes.filter((code) => code > 0);
-}
-
-/** At most `most` of the values, evenly spaced. */
-function evenlySpread<T>(values: readonly T[], most: number): T[] {
-  const count = Math.min(values.length, most);
-  return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
 }
 
 /** At most `most` evenly spaced quantiles, ascending. */

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { lowerBound } from "../../base/collections.ts";
+import { evenlySpread, lowerBound } from "../../base/collections.ts";
 import { stack } from "./stacking.ts";
 
 const HOUR_S = 3600;
@@ -211,8 +211,9 @@ export function pairEvents(measurements: PairMeasurements, most: number): PairEv
     for (let q = 0; q < NUM_THRESHOLDS; q++) add(situation, q, bins[index] <= q);
   };
   if (length < 2) return events;
-  for (const index of evenlySpread(0, length, most)) predict(index, INSIDE, length, index);
-  evenlySpread(Math.floor(length / 3), length, most).forEach((index, i) => {
+  const indexes = Array.from(codes.keys());
+  for (const index of evenlySpread(indexes, most)) predict(index, INSIDE, length, index);
+  evenlySpread(indexes.slice(Math.floor(length / 3)), most).forEach((index, i) => {
     // Gaps of whole days would make all kernels know the hour.
     const aroundS = (i * GOLDEN_RATIO % 1 - 0.5) * DAY_S;
     AFTER_S.forEach((afterS, after) => {
@@ -251,17 +252,11 @@ export function fitShares(
   return shares;
 }
 
-/** At most `most` indexes from `first` to `end - 1`, evenly spaced. */
-function evenlySpread(first: number, end: number, most: number): number[] {
-  const count = Math.min(end - first, most);
-  return Array.from({ length: count }, (_, i) => first + Math.floor((i + 0.5) * (end - first) / count));
-}
-
 /** At most `most` of the measurements, evenly spaced. */
 function thinned(measurements: PairMeasurements, most: number): PairMeasurements {
   const { timesS } = measurements;
   if (timesS.length <= most) return measurements;
-  return only(measurements, evenlySpread(0, timesS.length, most));
+  return only(measurements, evenlySpread([...timesS.keys()], most));
 }
 
 /** The replies among the measurements. */
