@@ -206,12 +206,17 @@ export function wrongRtt(rttMs: number, found: string): Rejection {
 }
 
 const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*|,\d+)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+/** `1,034.5`, `1.034,5`, `1'034.5`, `1 034,5`: groups of three digits and a different decimal mark. */
+const GROUPED = /^([+-]?\d{1,3})((?:([.,'’\s])\d{3})(?:\3\d{3})*)(?!\3)[.,](\d+)$/;
 const MAX_NUMBER_CHARACTERS = 64;
 
 /** Parses a number with a decimal point or comma; NaN for anything else, such as `0x1F` and `1e400`. */
 export function decimal(text: string): number {
-  if (text.length > MAX_NUMBER_CHARACTERS || !DECIMAL.test(text)) return NaN;
-  const number = Number(text.replace(",", "."));
+  if (text.length > MAX_NUMBER_CHARACTERS) return NaN;
+  const plain = DECIMAL.test(text) ? text.replace(",", ".") : GROUPED.exec(text);
+  const number = Number(
+    Array.isArray(plain) ? `${plain[1]}${plain[2].replace(/\D/g, "")}.${plain[4]}` : plain ?? NaN,
+  );
   return Number.isFinite(number) ? number : NaN;
 }
 

@@ -640,14 +640,14 @@ Deno.test("lines that arrive in pieces are joined once, and hosts are unwrapped 
 });
 
 Deno.test("readRtt() takes decimal numbers only", () => {
-  for (const text of ["0x1F", "0b1", "1e400", "-1e400", "1".repeat(65), "1e", "1.2.3", "1.234,5"]) {
+  for (const text of ["0x1F", "0b1", "1e400", "-1e400", "1".repeat(65), "1e", "1.2.3"]) {
     assertEquals(
       readRtt(text, 1, USUAL_READING),
       { reason: "invalidRtt", found: `rtt ${shortened(text)}` },
       text,
     );
   }
-  assertEquals(["1.5", "1,5", " 1e1 ", ".5"].map((text) => readRtt(text, 1, USUAL_READING)), [
-    ...[1.5, 1.5, 10, 0.5],
+  assertEquals(["1.5", "1,5", " 1e1 ", ".5", "1.234,5"].map((text) => readRtt(text, 1, USUAL_READING)), [
+    ...[1.5, 1.5, 10, 0.5, 1234.5],
   ]);
 });

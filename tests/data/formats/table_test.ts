@@ -95,7 +95,10 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
     0.5,
   ]);
   assertEquals(["12.3 msec", "0.5 seconds", "PT0.0123S", "NaT"].map(rttOf), [12.3, 500, 12.3, LOST]);
-  for (const text of ["1,034.5", "1.034,5", "1'034.5", "00:00:00.0123", "PT1M0.0123S"]) {
+  for (const text of ["1,034.5", "1.034,5", "1'034.5", "1\u202f034,5", "1034,5 ms", "1.0345 s"]) {
+    assertEquals(rttOf(text), 1034.5, text);
+  }
+  for (const text of ["00:00:00.0123", "PT1M0.0123S"]) {
     assertEquals(rttOf(text), undefined, text);
   }
   // With a semicolon between fields, the comma is a decimal one.
@@ -107,7 +110,7 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
     ));
   // A column has one decimal mark: the first number that shows it decides.
   assertEquals(rttsIn(";", "1.034", "34,5", "1.034,5"), [1.034]);
-  assertEquals(rttsIn(";", "1,034", "34,5", "1.034,5", "2.034"), [1.034, 34.5]);
+  assertEquals(rttsIn(";", "1,034", "34,5", "1.034,5", "2.034"), [1.034, 34.5, 1034.5]);
   assertEquals(rttsIn("\t", "34,5", "34,123", "34.5"), [34.5, 34.123]);
   assertEquals(rttsIn("\t", "1,034", "34.5", "34.123"), [34.5, 34.123]);
   assertEquals(rttsIn(";", "1.034", "34.5"), [1.034, 34.5]);
