@@ -237,7 +237,7 @@ export function usualPair(pairs: readonly PairMeasurements[]): UsualPair {
   }
   const spreads = sample.flatMap((pair) => spreadOf(pair) ?? []);
   return {
-    shares: fitShares(events, USUAL_SHARES, USUAL_WORTH),
+    shares: fitShares(events, USUAL_SHARES, { measurements: USUAL_WORTH }),
     spread: spreads.length > 0 ? quantileOfSample(spreads, 0.5) : USUAL_SPREAD,
   };
 }
@@ -261,7 +261,7 @@ function learnedOf(pair: PairMeasurements, usual: UsualPair, most: number): Usua
   const logs = (numReplies * Math.log(own) + SPREAD_WORTH * Math.log(usual.spread)) /
     (numReplies + SPREAD_WORTH);
   return {
-    shares: fitShares(pairEvents(pair, most), usual.shares),
+    shares: fitShares(pairEvents(pair, most), usual.shares, { isPair: true }),
     spread: withinBounds(Math.exp(logs)),
   };
 }

@@ -235,18 +235,33 @@ function partitionAfter(timesS: Float64Array, limitS: number): number {
   return end;
 }
 
-/** Fits shares (NUM_SHARES). @param prior The shares before any event, which count as `measurements`. */
+/** Predicted measurements after which the shares after a day are as good a guess after eight as those of all pairs. */
+const FOLLOWED = 50;
+
+/**
+ * Fits shares (NUM_SHARES).
+ *
+ * @param prior The shares before any event, which count as `measurements`.
+ * @param options `isPair`: few pairs are measured long enough to predict over the longest gap, so its prior is
+ *   also what predicts over the shorter one.
+ */
 export function fitShares(
   events: PairEvents,
   prior: Float64Array,
-  measurements = PRIOR_MEASUREMENTS,
+  { measurements = PRIOR_MEASUREMENTS, isPair = false }: { measurements?: number; isPair?: boolean } = {},
 ): Float64Array {
   const shares = new Float64Array(NUM_SHARES);
   for (let set = 0; set < NUM_SHARES / NUM_KERNELS; set++) {
-    const masses = Float64Array.from(events[set] ?? []);
+    const eventsEach = set < NUM_SITUATIONS ? NUM_THRESHOLDS : 1;
     const first = set * NUM_KERNELS;
-    const worth = measurements * (set < NUM_SITUATIONS ? NUM_THRESHOLDS : 1);
-    const own = prior.subarray(first, first + NUM_KERNELS);
+    const own = prior.slice(first, first + NUM_KERNELS);
+    if (isPair && set % NUM_SITUATIONS === NUM_SITUATIONS - 1) {
+      const predicted = (events[set - 1]?.length ?? 0) / NUM_KERNELS / eventsEach;
+      const followed = predicted / (predicted + FOLLOWED);
+      own.forEach((share, k) => own[k] = (1 - followed) * share + followed * shares[first - NUM_KERNELS + k]);
+    }
+    const masses = Float64Array.from(events[set] ?? []);
+    const worth = measurements * eventsEach;
     shares.set(stack({ masses }, own, { worth, numIterations: NUM_ITERATIONS }), first);
   }
   return shares;

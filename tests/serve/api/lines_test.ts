@@ -248,7 +248,11 @@ Deno.test("withReadings() puts the reading of another format before the answers"
     }));
   const [said, ...rest] = await answers(texts, true);
   assert("reading" in said);
-  assertEquals([said.reading.format, said.reading.source, rest.length], ["ping", "192.0.2.1 (--src)", 1]);
+  assertEquals([said.reading.format, said.reading.source, rest.length], [
+    "ping",
+    "the one in a heading, else 192.0.2.1 (--src)",
+    1,
+  ]);
   // The API's own measurements have no reading.
   const own = await answers(['{"src":"192.0.2.1","dst":"198.51.100.7","time":1700000000,"rtt":5}'], false);
   assertEquals(own.map((each) => "reading" in each), [false]);
