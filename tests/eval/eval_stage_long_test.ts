@@ -73,8 +73,8 @@ Deno.test("eval prints one JSON object and writes two reports and a complete man
   assertEquals(manifest.counts.measurements, 60);
   const { stage: _, report: __, page: ___, ...sections } = result;
   assertEquals(sections, report);
-  assertEquals(report.rtt.baselines.length, 11);
-  assertEquals(report.rtt.baselines[10].settings.startsWith("rank "), true);
+  assertEquals(report.rtt.baselines.length, 13);
+  assertEquals(report.rtt.baselines[12].settings.startsWith("rank "), true);
   assertEquals(report.truth.numMeasurements, 60);
   assertEquals(report.calibration.numDrawn, 60);
   assertEquals(report.truth.calibrated.coverage.length, report.truth.coverage.length);
