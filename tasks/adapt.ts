@@ -353,9 +353,12 @@ export function noteAdaptation(
     const named = withoutRow.slice(0, MAX_NAMED).join(", ") + (withoutRow.length > MAX_NAMED ? ", …" : "");
     log(`${withoutRow.length} addresses have no embedding, because the model's table is full: ${named}`);
   }
-  if (numFailed > 0) log(`${numFailed} measurements without a reply were skipped`);
+  if (numFailed > 0) log(`embeddings are not fitted to ${numFailed} measurements without a reply`);
   if (addresses.length === 0) {
-    log("no address was fitted: all of them were in the training data; name known ones with --addresses");
+    log(
+      "no address was fitted: all of them were in the training data; answers about measured pairs use the new " +
+        "measurements, and --addresses also fits known addresses",
+    );
   }
 }
 
