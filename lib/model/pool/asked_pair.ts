@@ -61,15 +61,15 @@ export class AskedPair {
     this.#timeS = timeS;
     this.#age = age;
     let [firstS, lastS] = [Infinity, -Infinity];
-    const counts = new Float64Array(2 ** 16);
+    const counts = new Map<number, number>();
     pair.codes.forEach((code, i) => {
       if (code === 0) return;
-      counts[code] += pair.counts[i];
+      counts.set(code, (counts.get(code) ?? 0) + pair.counts[i]);
       firstS = Math.min(firstS, pair.timesS[i]);
       lastS = Math.max(lastS, pair.timesS[i]);
     });
-    this.#codes = Uint16Array.from(counts.keys()).filter((code) => counts[code] > 0);
-    this.#codeCounts = counts.filter((count) => count > 0);
+    this.#codes = Uint16Array.from(counts.keys()).sort();
+    this.#codeCounts = Float64Array.from(this.#codes, (code) => counts.get(code) ?? 0);
     this.numReplies = this.#codeCounts.reduce((a, b) => a + b, 0);
     const hasReply = this.numReplies > 0;
     this.gapS = timeS === null || !hasReply ? 0 : Math.max(0, firstS - timeS, timeS - lastS);
