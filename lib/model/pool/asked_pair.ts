@@ -53,7 +53,7 @@ export class AskedPair {
   /** Apart from the others, as the nearest of them has the greatest weight, however far it is. */
   readonly #replies: PairMeasurements;
   /** The masses of the codes by the width of their kernels. */
-  readonly #masses: ReadonlyMap<number, Float64Array>;
+  #found: ReadonlyMap<number, Float64Array> | undefined;
 
   constructor(pair: RememberedPair, timeS: number | null, age: AgeCurve) {
     this.#pair = pair;
@@ -74,10 +74,16 @@ export class AskedPair {
     const hasReply = this.numReplies > 0;
     this.gapS = timeS === null || !hasReply ? 0 : Math.max(0, firstS - timeS, timeS - lastS);
     this.spanS = hasReply ? lastS - firstS : 0;
-    const shares = timeS === null || !hasReply ? undefined : sharesAt(pair.shares, pair, timeS, "rtts");
     this.changed = ageShares(age, this.gapS, this.spanS).changed;
-    this.#masses = shares ? this.#massesAt(shares) : new Map([[
-      widthOf(pair.spread, this.numReplies),
+  }
+
+  /** Computed on first use, because P(no reply) does not need them. */
+  get #masses(): ReadonlyMap<number, Float64Array> {
+    if (this.#timeS !== null) {
+      return this.#found ??= this.#massesAt(sharesAt(this.#pair.shares, this.#pair, this.#timeS, "rtts"));
+    }
+    return this.#found ??= new Map([[
+      widthOf(this.#pair.spread, this.numReplies),
       this.#codeCounts.map((count) => count / this.numReplies),
     ]]);
   }

@@ -254,7 +254,7 @@ function withinBounds(spread: number): number {
   return Math.min(GREATEST_SPREAD, Math.max(LEAST_SPREAD, spread));
 }
 
-/** What a pair's measurements say about it, beside what is usual. @param events See `pairEvents`. */
+/** What a pair's measurements say about it, beside what is usual. @param most See `pairEvents`. */
 function learnedOf(pair: PairMeasurements, usual: UsualPair, most: number): UsualPair {
   const numReplies = pair.codes.reduce((sum, code) => sum + (code > 0 ? 1 : 0), 0);
   const own = spreadOf(pair) ?? usual.spread;
