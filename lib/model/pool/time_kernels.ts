@@ -25,30 +25,22 @@ export interface PairMeasurements {
   readonly counts: Float64Array;
 }
 
-/** Time scales of the kernels exp(-gap / scale). */
-const SCALES_S = [0.75 * HOUR_S, 3 * HOUR_S, 12 * HOUR_S, 2 * DAY_S, 8 * DAY_S];
-/** Scales of the distance from the same hour of other days, and of other weeks; and how fast those fade. */
-const HOUR_SCALES_S = [0.5 * HOUR_S, 2 * HOUR_S];
-const WEEK_SCALE_S = HOUR_S;
+/** Kernels exp(-gap / scale): this is the longest scale, and each other one is a quarter of the next. */
+const LONGEST_SCALE_S = 8 * DAY_S;
+const NUM_SCALES = 5;
+/**
+ * Kernels of the distance from the same hour of other days have a quarter of this scale and this scale. The
+ * kernel of other weeks has half of it.
+ */
+const HOUR_SCALE_S = 2 * HOUR_S;
+/** How fast other days, and other weeks, fade. */
 const DAYS_FADE_S = WEEK_S;
 const WEEKS_FADE_S = 4 * WEEK_S;
 /** Pairs measured for less have no hour of the week; that kernel is then the hour of the day. */
 const LEAST_WEEKS_S = 3 * WEEK_S;
 
-/** The kernels: {@link SCALES_S}, the hour of the day, the hour of the week, and all alike. */
-export const NUM_KERNELS: number = SCALES_S.length + HOUR_SCALES_S.length + 2;
-
-/** Distances (kernels) of a measurement, whose weight is exp(-distance). @param gapS 0 or more. */
-function distancesOf(gapS: number, hasWeeks: boolean, out: Float64Array): void {
-  for (let k = 0; k < SCALES_S.length; k++) out[k] = gapS / SCALES_S[k];
-  const hours = fromMultiple(gapS, DAY_S);
-  const days = gapS / DAYS_FADE_S;
-  for (let k = 0; k < HOUR_SCALES_S.length; k++) out[SCALES_S.length + k] = hours / HOUR_SCALES_S[k] + days;
-  out[NUM_KERNELS - 2] = hasWeeks
-    ? fromMultiple(gapS, WEEK_S) / WEEK_SCALE_S + gapS / WEEKS_FADE_S
-    : hours / WEEK_SCALE_S + days;
-  out[NUM_KERNELS - 1] = 0;
-}
+/** The kernels: by distance in time, of the hour of the day (2), of the hour of the week, and all alike. */
+export const NUM_KERNELS: number = NUM_SCALES + 4;
 
 /** The distance of a time from the nearest multiple of a period. */
 function fromMultiple(gapS: number, periodS: number): number {
@@ -65,7 +57,7 @@ export function hasWeeks({ timesS }: PairMeasurements): boolean {
  *
  * @param options `end`: all by default; `without`: the index of a measurement that has no weight; `weeks`: see
  *   {@link hasWeeks}.
- * @returns (kernels, end); the greatest weight per represented measurement of each kernel is 1.
+ * @returns (kernels, end); a common factor of a kernel's weights has no meaning.
  */
 export function kernelWeights(
   { timesS, counts }: PairMeasurements,
@@ -73,27 +65,32 @@ export function kernelWeights(
   { end: length = timesS.length, without = -1, weeks }: { end?: number; without?: number; weeks: boolean },
 ): Float64Array {
   const weights = new Float64Array(NUM_KERNELS * length);
-  const least = new Float64Array(NUM_KERNELS).fill(Infinity);
-  const distances = new Float64Array(NUM_KERNELS);
+  let nearestS = Infinity;
   for (let i = 0; i < length; i++) {
-    distancesOf(Math.abs(timesS[i] - timeS), weeks, distances);
-    for (let k = 0; k < NUM_KERNELS; k++) {
-      weights[k * length + i] = distances[k];
-      if (distances[k] < least[k] && i !== without) least[k] = distances[k];
-    }
+    if (i !== without) nearestS = Math.min(nearestS, Math.abs(timesS[i] - timeS));
   }
-  for (let k = 0; k < NUM_KERNELS; k++) {
-    const nearest = least[k];
-    for (let i = 0, at = k * length; i < length; i++, at++) {
-      const far = weights[at] - nearest;
-      weights[at] = far < NEGLIGIBLE_DISTANCE && i !== without ? counts[i] * Math.exp(-far) : 0;
+  for (let i = 0; i < length; i++) {
+    if (i === without) continue;
+    const gapS = Math.abs(timesS[i] - timeS);
+    // Relative to the nearest one, so that not all weights are 0 after a long time.
+    const furtherS = gapS - nearestS;
+    const set = (kernel: number, weight: number) => weights[kernel * length + i] = counts[i] * weight;
+    let near = Math.exp(-furtherS / LONGEST_SCALE_S);
+    for (let k = NUM_SCALES - 1; k >= 0; k--) {
+      set(k, near);
+      near *= near;
+      near *= near;
     }
+    const hour = Math.exp(-fromMultiple(gapS, DAY_S) / HOUR_SCALE_S);
+    const recent = Math.exp(-furtherS / DAYS_FADE_S);
+    set(NUM_SCALES, recent * hour * hour * hour * hour);
+    set(NUM_SCALES + 1, recent * hour);
+    const ofWeek = fromMultiple(gapS, WEEK_S) / (HOUR_SCALE_S / 2) + furtherS / WEEKS_FADE_S;
+    set(NUM_SCALES + 2, weeks ? Math.exp(-ofWeek) : recent * hour * hour);
+    set(NUM_SCALES + 3, 1);
   }
   return weights;
 }
-
-/** Weights are below 1e-17 from here on. */
-const NEGLIGIBLE_DISTANCE = 40;
 
 /**
  * Situations with shares of their own: a time within the measurements, and the gap since the last measurement
@@ -154,12 +151,18 @@ export function sharesAt(
 /** Maximum number of measurements of a pair that its shares are fitted to. */
 export const MAX_FITTED = 2000;
 /** An RTT is predicted as being at most each of this many quantiles of the pair. */
-const NUM_THRESHOLDS = 16;
-/** A kernel's predictions are at least this and at most 1 minus this. */
-const LEAST_CHANCE = 0.01;
+const NUM_THRESHOLDS = 8;
+/**
+ * A kernel's predictions are at least this and at most 1 minus this, so that a change of level, which no kernel
+ * predicts, does not decide its share.
+ */
+const LEAST_CHANCE = 0.05;
+/** The same for P(no reply), which is small for most pairs. */
+const LEAST_LOSS_CHANCE = 0.01;
 /** How many measurements the shares of all pairs count as in the shares of one. */
 const PRIOR_MEASUREMENTS = 1 / 4;
-const NUM_ITERATIONS = 100;
+/** Iterations of the fit to RTTs. P(no reply) has fewer events, which say less each, and gets as much work. */
+const NUM_ITERATIONS = 50;
 
 /** Predictions of a pair's measurements: P(event) by each kernel, by set of shares. */
 export type PairEvents = readonly number[][];
@@ -199,16 +202,15 @@ export function pairEvents(measurements: PairMeasurements, most: number): PairEv
       const lost = sums[NUM_THRESHOLDS + 1];
       chances[NUM_THRESHOLDS * NUM_KERNELS + k] = lost / (lost + replied);
     }
-    const add = (set: number, event: number, isTrue: boolean) => {
+    const add = (set: number, event: number, isTrue: boolean, least: number) => {
       for (let k = 0; k < NUM_KERNELS; k++) {
         const chance = chances[event * NUM_KERNELS + k];
-        const least = LEAST_CHANCE + (1 - 2 * LEAST_CHANCE) * (isTrue ? chance : 1 - chance);
-        events[set].push(least);
+        events[set].push(least + (1 - 2 * least) * (isTrue ? chance : 1 - chance));
       }
     };
-    add(NUM_SITUATIONS + situation, NUM_THRESHOLDS, codes[index] === 0);
+    add(NUM_SITUATIONS + situation, NUM_THRESHOLDS, codes[index] === 0, LEAST_LOSS_CHANCE);
     if (codes[index] === 0 || !hasReply) return;
-    for (let q = 0; q < NUM_THRESHOLDS; q++) add(situation, q, bins[index] <= q);
+    for (let q = 0; q < NUM_THRESHOLDS; q++) add(situation, q, bins[index] <= q, LEAST_CHANCE);
   };
   if (length < 2) return events;
   const indexes = Array.from(codes.keys());
@@ -262,7 +264,8 @@ export function fitShares(
     }
     const masses = Float64Array.from(events[set] ?? []);
     const worth = measurements * eventsEach;
-    shares.set(stack({ masses }, own, { worth, numIterations: NUM_ITERATIONS }), first);
+    const numIterations = NUM_ITERATIONS * NUM_THRESHOLDS / eventsEach;
+    shares.set(stack({ masses }, own, { worth, numIterations }), first);
   }
   return shares;
 }
