@@ -71,7 +71,8 @@ export function eventsOf(
   for (const level of LEVELS) {
     while (at < ofModel.length - 1 && sum + ofModel[at] < level) sum += ofModel[at++];
     const masses = massesOf(0, at + 1);
-    events.push({ masses: index <= at ? masses : masses.map((mass) => 1 - mass), weight: LEVEL_WEIGHT });
+    const above = masses.map((mass) => Math.max(0, 1 - mass));
+    events.push({ masses: index <= at ? masses : above, weight: LEVEL_WEIGHT });
   }
   return events;
 }
