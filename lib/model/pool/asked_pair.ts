@@ -82,10 +82,14 @@ export class AskedPair {
     if (this.#timeS !== null) {
       return this.#found ??= this.#massesAt(sharesAt(this.#pair.shares, this.#pair, this.#timeS, "rtts"));
     }
-    return this.#found ??= new Map([[
-      widthOf(this.#pair.spread, this.numReplies),
-      this.#codeCounts.map((count) => count / this.numReplies),
-    ]]);
+    const parts = kernelsOfWidth({
+      log: 0,
+      width: this.#widthOf(this.numReplies),
+      mass: 1 / this.numReplies,
+    });
+    return this.#found ??= new Map(
+      parts.map(({ width, mass }) => [width, this.#codeCounts.map((count) => count * mass)]),
+    );
   }
 
   #massesAt(ofKernels: Float64Array): Map<number, Float64Array> {
@@ -101,10 +105,11 @@ export class AskedPair {
         sum += own[i];
         squares += own[i] * own[i] / counts[i];
       }
-      const width = widthOf(this.#pair.spread, sum ** 2 / squares);
-      const masses = getOrMake(byWidth, width, () => new Float64Array(this.#codes.length));
-      const share = ofKernels[k] / sum;
-      for (let i = 0; i < own.length; i++) masses[places[codes[i]]] += share * own[i];
+      const kernel = { log: 0, width: this.#widthOf(sum ** 2 / squares), mass: ofKernels[k] / sum };
+      for (const { width, mass } of kernelsOfWidth(kernel)) {
+        const masses = getOrMake(byWidth, width, () => new Float64Array(this.#codes.length));
+        for (let i = 0; i < own.length; i++) masses[places[codes[i]]] += mass * own[i];
+      }
       known += ofKernels[k];
     }
     for (const masses of byWidth.values()) masses.forEach((mass, i) => masses[i] = mass / known);
@@ -120,7 +125,7 @@ export class AskedPair {
   /** Kernels around the RTTs, whose masses sum to 1; without a time, each measurement counts alike. */
   kernels(): Kernel[] {
     return [...this.#masses].flatMap(([width, masses]) =>
-      this.#grouped(masses, MAX_CENTRES).flatMap((each) => kernelsOfWidth({ ...each, width }))
+      this.#grouped(masses, MAX_CENTRES).map((each) => ({ ...each, width }))
     );
   }
 
@@ -172,6 +177,11 @@ export class AskedPair {
     return { measurements, failures, share, worth: 1 / squares };
   }
 
+  /** @param worth The effective number of measurements (Kish, "Survey Sampling", 1965). */
+  #widthOf(worth: number): number {
+    return WIDTH_OF_SPREAD * this.#pair.spread * worth ** -0.2;
+  }
+
   /** The weights of all measurements, or of replies, by a kernel. */
   #weightsOf(kernel: number, of: PairMeasurements): Float64Array {
     const weights = getOrMake(
@@ -182,9 +192,4 @@ export class AskedPair {
     const { length } = of.timesS;
     return weights.subarray(kernel * length, (kernel + 1) * length);
   }
-}
-
-/** @param worth The effective number of measurements (Kish, "Survey Sampling", 1965). */
-function widthOf(spread: number, worth: number): number {
-  return WIDTH_OF_SPREAD * spread * worth ** -0.2;
 }
