@@ -118,6 +118,7 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
   });
   app.use(async (c, next) => {
     hosts.require(c.req.url);
+    if (!SAFE_METHODS.includes(c.req.method)) requireOwnPage(c.req.raw, allowOrigins);
     if (stopping.aborted && c.req.path !== "/metrics") throw stoppingError();
     return await next();
   });
@@ -151,10 +152,7 @@ function addQuestions(app: Hono, options: AppOptions): void {
       ));
   get("model");
   const tools = new McpTools(options);
-  app.post("/mcp", (c) => {
-    requireOrigin(c.req.header("origin"), c.req.url, options.allowOrigins);
-    return tools.answerPost(c.req.raw);
-  });
+  app.post("/mcp", (c) => tools.answerPost(c.req.raw));
   const postLines = (path: string, ask: AskLines, isMeasurements = true) =>
     app.post(path, (c) => {
       const breakOff = () => void (c.env as HttpBindings).outgoing.destroy();
@@ -261,10 +259,23 @@ class HostNames {
   }
 }
 
-/** @throws {ApiError} 403 for pages of other sites, as MCP requires ("Transports", "Security Warning"). */
-function requireOrigin(origin: string | undefined, url: string, allowOrigins: readonly string[]): void {
-  if (origin === undefined || URL.parse(origin)?.host === new URL(url).host) return;
-  if (allowOrigins.includes("*") || allowOrigins.includes(origin)) return;
-  const fault = "it is not from this server; start the server with --allow-origin";
-  throw new ApiError(403, `Cannot answer a page from ${shortened(origin)}: ${fault}`);
+/** Methods that change nothing (RFC 9110, section 9.2.1). */
+const SAFE_METHODS = ["GET", "HEAD", "OPTIONS"];
+
+/**
+ * Rejects requests of other sites' pages: CORS keeps such a page from reading an answer, but lets it send text
+ * and forms. Programs send neither header. Behind a proxy that changes the host, only `Sec-Fetch-Site`
+ * identifies the server's own page; browsers omit it for plain HTTP to other machines.
+ *
+ * @throws {ApiError} 403.
+ */
+function requireOwnPage({ headers, url }: Request, allowOrigins: readonly string[]): void {
+  const [origin, site] = ["origin", "sec-fetch-site"].map((name) => headers.get(name));
+  const isOwn = site === null || site === "none"
+    ? origin === null || URL.parse(origin)?.host === new URL(url).host
+    : site === "same-origin";
+  if (isOwn || allowOrigins.includes("*") || allowOrigins.includes(origin ?? "")) return;
+  const from = origin === null ? "another site" : shortened(origin);
+  const advice = "start the server with --allow-origin and the page's origin";
+  throw new ApiError(403, `Cannot answer a page from ${from}: it is not from this server; ${advice}`);
 }

@@ -282,6 +282,45 @@ Deno.test("serve answers every route", (test) =>
       }
     });
 
+    await step("pages of other sites may not send POSTs", async () => {
+      const numWatched = async () =>
+        /measurements_total \d+/.exec(await (await server.fetch("/metrics")).text())?.[0];
+      const before = await numWatched();
+      const post = async (path: string, headers: Record<string, string>) => {
+        const body = "src,dst,time,rtt_ms\n192.0.2.1,198.51.100.7,2026-11-01,9\n";
+        const options = { method: "POST", headers: { "content-type": "text/plain", ...headers }, body };
+        const { status, body: answer } = await server.fetch(path, options);
+        await answer?.cancel();
+        return status;
+      };
+      const { host, origin } = new URL(server.url);
+      const foreign: Record<string, string>[] = [
+        { "origin": "https://example.org" },
+        { "origin": "null" },
+        { "origin": `http://example.org@${host}.example.org` },
+        { "origin": origin.replace(/\d+$/, "9") },
+        { "origin": "https://example.org", "sec-fetch-site": "none" },
+        { "origin": "https://example.org", "sec-fetch-site": "cross-site" },
+        { "sec-fetch-site": "same-site" },
+        { "sec-fetch-site": "cross-site" },
+      ];
+      const paths = [...Object.keys(QUESTIONS).flatMap((name) => [`/v1/${name}`, `/v1/${name}:batch`])];
+      for (const path of [...paths, "/v1/score", "/v1/watch", "/mcp", "/"]) {
+        const statuses = await Promise.all(foreign.map((headers) => post(path, headers)));
+        assertEquals(statuses, foreign.map(() => 403), path);
+      }
+      assertEquals(await numWatched(), before);
+      const own: Record<string, string>[] = [
+        {},
+        { origin },
+        { "sec-fetch-site": "none" },
+        { origin, "sec-fetch-site": "same-origin" },
+        // A proxy has changed the host.
+        { "origin": "https://example.org", "sec-fetch-site": "same-origin" },
+      ];
+      for (const headers of own) assertEquals(await post("/v1/watch", headers), 200);
+    });
+
     const ask = async (head: string[], expected: RegExp) =>
       assertMatch(await server.send(head.join("\r\n") + "\r\n\r\n"), expected);
 
@@ -359,6 +398,11 @@ Deno.test("serve --allow-origin allows only that origin", () =>
     assertEquals(await allowed(origin, "GET"), [200, origin]);
     assertEquals(await allowed(origin, "OPTIONS"), [204, origin]);
     assertEquals(await allowed("https://example.com", "GET"), [200, null]);
+    for (const [from, status] of [[origin, 200], ["https://example.com", 403]] as const) {
+      const headers = { "origin": from, "sec-fetch-site": "cross-site", "content-type": "application/json" };
+      const response = await server.post("/v1/rtt", PAIR, { headers });
+      assertEquals((await response.body?.cancel(), response.status), status);
+    }
     const named = "GET /healthz HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n";
     assertMatch(await server.send(named), /^HTTP\/1.1 200 OK/);
   }));
