@@ -16,6 +16,7 @@ import { McpTools } from "../lib/serve/mcp.ts";
 import type { WatchedState } from "../lib/serve/watched.ts";
 import { pageFiles, readPage } from "../lib/serve/page_files.ts";
 import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib/serve/served_models.ts";
+import { ReadingThreads } from "../lib/serve/reading_threads.ts";
 import { HttpServer } from "../lib/serve/server.ts";
 import { ServerMetrics } from "../lib/serve/metrics.ts";
 import { VERSION } from "../lib/base/version.ts";
@@ -38,7 +39,8 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   if (options.mcp) requireNoPort(options);
   const page = options.mcp ? new Map() : await readPage("serve");
   const metrics = new ServerMetrics();
-  const load = () => loadServed(options, metrics, log);
+  using reading = new ReadingThreads(options.maxRequestS);
+  const load = () => loadServed(options, { metrics, reading, onNote: log });
   const files = [calibration, report, ...options.names].filter((path) => path !== undefined);
   const seen = stateOf({ checkpoint, files });
   using models = new ServedModels(await load());
@@ -105,8 +107,11 @@ async function serveHttp(
 
 async function loadServed(
   options: Options,
-  metrics: ServerMetrics,
-  onNote: (line: string) => void,
+  { metrics, reading, onNote }: {
+    metrics: ServerMetrics;
+    reading: ReadingThreads;
+    onNote: (line: string) => void;
+  },
 ): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue, noPool } = options;
   const { checkpoint, calibration, info } = await readDescribedModel(options, onNote);
@@ -117,6 +122,7 @@ async function loadServed(
     service: new PingService(model, {
       info,
       batch: { maxBatch, maxWaitMs, maxQueue, onBatch: (size) => metrics.batch(size) },
+      readMeasurements: (...asked) => reading.read(...asked),
     }),
     tag: hashOf(
       JSON.stringify([

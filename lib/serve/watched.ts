@@ -17,7 +17,6 @@ import { readFields } from "../query/questions/read_fields.ts";
 import { watch as watchQuestion, type WatchAnswer } from "../query/questions/watch.ts";
 import { parseTimedMeasurement } from "../query/rtt/rtt_question.ts";
 import { ApiError } from "./api/api_error.ts";
-import { measurementLines } from "../query/questions/lines.ts";
 import type { PingService } from "./api/ping_service.ts";
 import { type StatusCheckAnswer, statusCheckQuestionSchema } from "./api/schemas.ts";
 import { gauge, type Metric, total } from "./metrics.ts";
@@ -186,7 +185,7 @@ const finiteOrNull = (rttMs: number) => Number.isNaN(rttMs) ? null : Number(rttM
 /**
  * Watches measurements as they arrive: JSON lines, or a text in a known format.
  *
- * @param service Reports what its model expected when an alarm began.
+ * @param service Reads the measurements, and reports what its model expected when an alarm began.
  * @param options `isText`: false for JSON lines; `fields`: options of the question; `onReading`: called with the
  *   readings of other formats.
  * @returns Events and errors by line; most lines have neither.
@@ -204,7 +203,7 @@ export async function* watchLines(
 ): AsyncGenerator<({ line: number } & WatchAnswer) | LineError> {
   const { src, dst } = readFields(watchQuestion.options, fields);
   const asked = { isText, src, dst, withIds: true, onReading };
-  for await (const { line, read } of measurementLines(lines, asked)) {
+  for await (const { line, read } of service.readMeasurements(lines, asked, signal)) {
     signal.throwIfAborted();
     let events: AlarmEvent[];
     try {

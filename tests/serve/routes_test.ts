@@ -6,6 +6,7 @@ import { QUESTIONS } from "../../lib/query/questions/questions.ts";
 import { watch } from "../../lib/query/questions/watch.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { until } from "../until.ts";
 import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
 /** Parses an answer, which must have exactly the fields of a schema. */
@@ -385,10 +386,11 @@ Deno.test("serve answers every route", (test) =>
     });
   }, { scale: 12 }));
 
-Deno.test("serve --allow-origin allows only that origin", () =>
+Deno.test("serve --allow-origin allows only that origin, and --max-request-s ends reading", () =>
   withCheckpoint(async (_, checkpoint) => {
     const origin = "https://example.org";
-    await using server = await TestServer.start(checkpoint, "--allow-origin", origin);
+    const limits = ["--max-request-s", "1", "--max-body-bytes", String(2 ** 25)];
+    await using server = await TestServer.start(checkpoint, "--allow-origin", origin, ...limits);
     const allowed = async (from: string, method: string) => {
       const headers = { origin: from, "access-control-request-method": "POST" };
       const response = await server.fetch("/v1/model", { method, headers });
@@ -405,6 +407,20 @@ Deno.test("serve --allow-origin allows only that origin", () =>
     }
     const named = "GET /healthz HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n";
     assertMatch(await server.send(named), /^HTTP\/1.1 200 OK/);
+
+    // One line of three million objects takes much longer to read.
+    const post = (body: string) =>
+      server.fetch("/v1/watch", { method: "POST", headers: { "content-type": "text/plain" }, body });
+    let isEnded = false;
+    const ended = requireProblem(post(`[${'{"a":1},'.repeat(3e6)}{}]`), 503, /took more than 1 s/)
+      .finally(() => isEnded = true);
+    while (!isEnded) assertEquals(await (await server.fetch("/healthz")).text(), "ok\n");
+    await ended;
+    await until("measurements are read", async () => {
+      const { status, body } = await post("src,dst,time,rtt_ms\n192.0.2.1,198.51.100.7,2026-11-01,9\n");
+      await body?.cancel();
+      return status === 200;
+    });
   }));
 
 Deno.test("serve --names includes names in every answer, and searches them", () =>

@@ -61,69 +61,95 @@ export async function* withReadings<Answer>(
   yield* said;
 }
 
+/** Reads the measurements in a body, as {@link MeasurementLines} does. */
+export type ReadMeasurements = (
+  texts: AsyncIterable<string>,
+  options: MeasurementLinesOptions,
+  signal?: AbortSignal,
+) => AsyncGenerator<Line>;
+
+/** Reads the measurements in a body in this thread. @throws {UserError} As {@link MeasurementLines}. */
+export const measurementLines: ReadMeasurements = async function* (texts, options) {
+  const lines = new MeasurementLines(options);
+  for await (const text of texts) yield* lines.push(text);
+  yield* lines.end();
+};
+
 /**
  * Reads the measurements in a body: JSON lines, each an object of the API or a result in a known format such
  * as RIPE Atlas, or text in a known format.
- *
- * @param options `isText`: false for JSON lines; `src`, `dst`: addresses for measurements that do not state
- *   theirs; `withIds`: whether to include RIPE Atlas' measurement and probe IDs.
  */
-export async function* measurementLines(
-  texts: AsyncIterable<string>,
-  { isText, src, dst, withIds, onReading }: MeasurementLinesOptions,
-): AsyncGenerator<Line> {
-  let numLines = 0;
-  const readings = new Readings();
-  const reading: ReadingOptions = {
-    ...USUAL_READING,
-    src: src ? [src] : undefined,
-    dst: dst ? [dst] : undefined,
-    onReading: onReading && ((each) => {
-      if (!readings.add(each)) return;
-      const { noReply, notUsed, ...parts } = each;
-      onReading({ line: numLines, reading: { ...parts, no_reply: noReply, not_used: [...notUsed] } });
-    }),
-  };
-  if (!isText) {
-    for await (const { line, read } of linesOf(texts)) {
-      numLines = line;
-      yield* measurementsOf(line, read, { reading, withIds });
-    }
-    return;
+export class MeasurementLines {
+  readonly #withIds: boolean;
+  readonly #reading: ReadingOptions;
+  /** Reads text; undefined for JSON lines. */
+  readonly #reader: MeasurementReader | undefined;
+  readonly #encoder = new TextEncoder();
+  #numLines = 0;
+  #found: Line[] = [];
+  #hasContent = false;
+  #isFound = false;
+
+  /**
+   * @param options `isText`: false for JSON lines; `src`, `dst`: addresses for measurements that do not state
+   *   theirs; `withIds`: whether to include RIPE Atlas' measurement and probe IDs.
+   */
+  constructor({ isText, src, dst, withIds, onReading }: MeasurementLinesOptions) {
+    const readings = new Readings();
+    this.#withIds = withIds;
+    this.#reading = {
+      ...USUAL_READING,
+      src: src ? [src] : undefined,
+      dst: dst ? [dst] : undefined,
+      onReading: onReading && ((each) => {
+        if (!readings.add(each)) return;
+        const { noReply, notUsed, ...parts } = each;
+        const reading = { ...parts, no_reply: noReply, not_used: [...notUsed] };
+        onReading({ line: this.#numLines, reading });
+      }),
+    };
+    if (!isText) return;
+    this.#reader = new MeasurementReader("the body", this.#reading, (finding, line) => {
+      this.#found.push(...linesOfFinding(finding, line, withIds));
+      this.#isFound = true;
+    });
   }
-  let found: Line[] = [];
-  let [hasContent, isFound] = [false, false];
-  const encoder = new TextEncoder();
-  const reader = new MeasurementReader(
-    "the body",
-    reading,
-    (finding, line) => {
-      found.push(...linesOfFinding(finding, line, withIds));
-      isFound = true;
-    },
-  );
-  try {
-    for await (const text of texts) {
-      numLines++;
-      hasContent ||= /[^\s[\]]/.test(text);
-      reader.push(encoder.encode(`${text}\n`));
-      yield* found;
-      found = [];
+
+  /** @returns The measurements that are complete. @throws {UserError} If the text cannot be read on. */
+  push(text: string): Iterable<Line> {
+    const line = ++this.#numLines;
+    if (this.#reader) {
+      this.#hasContent ||= /[^\s[\]]/.test(text);
+      return this.#take((reader) => reader.push(this.#encoder.encode(`${text}\n`)));
     }
-    reader.end();
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    const isEnd = error instanceof NoMeasurementsError;
-    const advice = isEnd ? "give src and dst in the URL if the text does not contain them" : undefined;
-    throw new UserError({ ...error.fault, advice }, { cause: error });
+    if (text.trim() === "") return [];
+    return measurementsOf(line, () => jsonOf(text), { reading: this.#reading, withIds: this.#withIds });
   }
-  if (reader.format === "json" && hasContent && !isFound) {
+
+  /** @throws {UserError} If the text is incomplete or has no measurements. */
+  end(): Iterable<Line> {
+    if (!this.#reader) return [];
+    const found = this.#take((reader) => reader.end());
+    if (this.#reader.format !== "json" || !this.#hasContent || this.#isFound) return found;
     throw new UserError(
       "Cannot read the body: found no measurements, expected objects with src, dst, time and rtt, " +
         "or another format that import reads",
     );
   }
-  yield* found;
+
+  #take(read: (reader: MeasurementReader) => void): Line[] {
+    try {
+      if (this.#reader) read(this.#reader);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      const isEnd = error instanceof NoMeasurementsError;
+      const advice = isEnd ? "give src and dst in the URL if the text does not contain them" : undefined;
+      throw new UserError({ ...error.fault, advice }, { cause: error });
+    }
+    const found = this.#found;
+    this.#found = [];
+    return found;
+  }
 }
 
 function* measurementsOf(
@@ -228,6 +254,30 @@ function jsonOf(text: string): unknown {
   const value = parseLenientJson(text);
   if (value === undefined) throw new UserError("the line must be a JSON object");
   return value;
+}
+
+/** Groups items that are available at once. @param most Maximum number of items in a group. */
+export async function* together<Item>(items: AsyncIterable<Item>, most: number): AsyncGenerator<Item[]> {
+  const iterator = items[Symbol.asyncIterator]();
+  let taking = iterator.next();
+  try {
+    for (;;) {
+      const group: Item[] = [];
+      let next: IteratorResult<Item> | undefined = await taking;
+      const turn = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 0));
+      while (next && !next.done) {
+        group.push(next.value);
+        taking = iterator.next();
+        next = group.length < most ? await Promise.race([taking, turn]) : undefined;
+      }
+      if (group.length > 0) yield group;
+      if (next?.done) return;
+    }
+  } finally {
+    // A pending item may never arrive.
+    taking.catch(() => {});
+    iterator.return?.()?.catch(() => {});
+  }
 }
 
 /**

@@ -41,6 +41,7 @@ import {
   jsonLines,
   linesOf,
   measurementLines,
+  type ReadMeasurements,
 } from "../../query/questions/lines.ts";
 import { type BatchOptions, type Caller, LongWork, RttBatcher, SizeGate } from "./queues.ts";
 import type { ModelAnswer, ModelInfo } from "./schemas.ts";
@@ -53,6 +54,8 @@ interface PingServiceOptions {
   info: ModelInfo;
   /** How to batch questions. `maxQueue` limits long work too. */
   batch?: BatchOptions;
+  /** How to read measurements (in this thread). */
+  readMeasurements?: ReadMeasurements;
 }
 
 type Asked = {
@@ -68,11 +71,16 @@ export class PingService {
   readonly #batcher: RttBatcher;
   readonly #longWork: LongWork;
   readonly gate = new SizeGate();
+  readonly readMeasurements: ReadMeasurements;
 
   /** @param model Owned by the caller, who closes it when no request is being answered. */
-  constructor(model: PingModel, { info, batch = {} }: PingServiceOptions) {
+  constructor(
+    model: PingModel,
+    { info, batch = {}, readMeasurements = measurementLines }: PingServiceOptions,
+  ) {
     this.#model = model;
     this.#info = info;
+    this.readMeasurements = readMeasurements;
     this.#batcher = new RttBatcher(model, batch);
     this.#longWork = new LongWork(batch.maxQueue);
     const methods = Object.values<Question>(QUESTIONS).map((kind) => {
@@ -152,7 +160,8 @@ export class PingService {
     onReading?: (line: ReadingLine) => void,
   ): AsyncGenerator<Answered<ScoreAnswer>> {
     const { src, dst, ...wanted } = readFields(score.options, options);
-    const measurements = measurementLines(lines, { isText, src, dst, withIds: false, onReading });
+    const asked = { isText, src, dst, withIds: false, onReading };
+    const measurements = this.readMeasurements(lines, asked, signal);
     return scoreMeasurements(this.#model, measurements, { ...wanted, signal, compute: computed });
   }
 
