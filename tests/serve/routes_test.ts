@@ -322,6 +322,25 @@ Deno.test("serve answers every route", (test) =>
       for (const headers of own) assertEquals(await post("/v1/watch", headers), 200);
     });
 
+    await step("an IPv4-mapped address is its IPv4 address", async () => {
+      const context = [{ ...PAIR, time: 1_500_000_000, rtt: 9 }];
+      const mapped = ({ src, dst }: typeof PAIR) => ({ src: `::ffff:${src}`, dst: `::ffff:${dst}` });
+      const asked = (ends: typeof PAIR, of: typeof PAIR) => ({
+        ...ends,
+        time: 1_500_000_060,
+        context: context.map((each) => ({ ...each, ...of })),
+      });
+      const plain = await answerOf(QUESTIONS.rtt.answer, server.post("/v1/rtt", asked(PAIR, PAIR)));
+      const same = server.post("/v1/rtt", asked(mapped(PAIR), mapped(PAIR)));
+      assertEquals(await answerOf(QUESTIONS.rtt.answer, same), { ...plain, ...mapped(PAIR) });
+      const status = server.fetch(`/api/v2/measurements/::ffff:${PAIR.dst}/status-check`);
+      const { probes } = await answerOf(statusCheckAnswerSchema, status);
+      assertEquals(Object.keys(probes), [PAIR.src]);
+      const line = { ...mapped(PAIR), time: 1_500_000_000, rtt: 9 };
+      const [{ src, dst }] = await server.postLines("/v1/score", [line]);
+      assertEquals({ src, dst }, PAIR);
+    });
+
     const ask = async (head: string[], expected: RegExp) =>
       assertMatch(await server.send(head.join("\r\n") + "\r\n\r\n"), expected);
 

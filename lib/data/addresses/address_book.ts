@@ -60,7 +60,7 @@ const SPECIAL = [
   "198.51.100.0/24", // documentation
   "203.0.113.0/24", // documentation
   "224.0.0.0/3", // multicast, reserved, limited broadcast
-  "::/3", // unspecified, loopback, IPv4-mapped, discard-only, unallocated
+  "::/3", // unspecified, loopback, discard-only, unallocated
   "2001::/23", // IETF protocol assignments
   "2001:db8::/32", // documentation
   "2002::/16", // 6to4

@@ -14,13 +14,15 @@ const COLON = 58;
 const NUM_GROUPS = 8;
 
 /**
- * Parses an IPv4 or IPv6 address.
+ * Parses an IPv4 or IPv6 address. An IPv4-mapped address (RFC 4291, section 2.5.5.2) is its IPv4 address.
  *
  * @param text Such as `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1`; zone ids are rejected.
  * @returns 4 or 16 bytes in network order, or undefined if the text is not an address.
  */
 export function parseAddress(text: string): Uint8Array | undefined {
-  return text.includes(":") ? parseIpv6(text) : parseIpv4(text, 0);
+  if (!text.includes(":")) return parseIpv4(text, 0);
+  const bytes = parseIpv6(text);
+  return bytes && isIpv4Mapped(bytes) ? bytes.slice(12) : bytes;
 }
 
 /** Parses an address that an earlier stage has checked. Any other text is a bug. */
@@ -31,8 +33,7 @@ export function addressBytes(text: string): Uint8Array {
 }
 
 /**
- * Formats an address as in RFC 5952: in lower case, with the longest run of zero groups as `::`, and the last
- * 32 bits of an IPv4-mapped address in dotted form (section 5).
+ * Formats an address as in RFC 5952: in lower case, with the longest run of zero groups as `::`.
  *
  * @param bytes 4 or 16 bytes in network order.
  * @throws {RangeError} If there are not 4 or 16 bytes.
@@ -42,7 +43,6 @@ export function formatAddress(bytes: Uint8Array): string {
   if (bytes.length !== 16) {
     throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, expected 4 or 16`);
   }
-  if (isIpv4Mapped(bytes)) return `::ffff:${bytes.subarray(12).join(".")}`;
   const groups = Array.from({ length: NUM_GROUPS }, (_, i) => bytes[2 * i] << 8 | bytes[2 * i + 1]);
   const [start, length] = longestZeroRun(groups);
   const hex = groups.map((group) => group.toString(16));
@@ -125,7 +125,7 @@ function expandGap(bytes: Uint8Array, numGroups: number, gap: number): Uint8Arra
 }
 
 function isIpv4Mapped(bytes: Uint8Array): boolean {
-  return bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255;
+  return bytes[10] === 255 && bytes[11] === 255 && bytes.subarray(0, 10).every((byte) => byte === 0);
 }
 
 /** Start and length of the first longest run of zero groups. */

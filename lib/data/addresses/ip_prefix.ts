@@ -137,12 +137,16 @@ function splitPrefix(text: string): IpPrefix {
 
 function trySplitPrefix(text: string): IpPrefix | { fault: Fault } {
   const slash = text.indexOf("/");
-  const bytes = parseAddress(slash < 0 ? text : text.slice(0, slash));
+  const addressText = slash < 0 ? text : text.slice(0, slash);
+  const bytes = parseAddress(addressText);
   if (!bytes) return { fault: addressFault(text, "address or prefix") };
   const numBits = bytes.length * 8;
   if (slash < 0) return { bytes, length: numBits };
   const digits = text.slice(slash + 1);
-  const length = /^(0|[1-9]\d{0,2})$/.test(digits) ? Number(digits) : NaN;
-  if (length <= numBits) return { bytes, length };
-  return { fault: { found: `its length is ${digits || "missing"}`, expected: `0 to ${numBits}` } };
+  // The first bits of an IPv4-mapped address are those of all such addresses.
+  const first = addressText.includes(":") && bytes.length === 4 ? 96 : 0;
+  const length = /^(0|[1-9]\d{0,2})$/.test(digits) ? Number(digits) - first : NaN;
+  if (length >= 0 && length <= numBits) return { bytes, length };
+  const expected = `${first} to ${first + numBits}`;
+  return { fault: { found: `its length is ${digits || "missing"}`, expected } };
 }

@@ -323,7 +323,6 @@ export function summarise(rttsMs: readonly number[], choice: RttChoice): number 
   return choice === "min" ? replies[0] : (replies[length >> 1] + replies[length - 1 >> 1]) / 2;
 }
 
-const MAPPED = /^::ffff:.*\./;
 /** Longer texts are not hosts. It bounds the work for each text. */
 const MAX_HOST_CHARACTERS = 512;
 /** What may surround an address: a name, a scheme and port, a zone. */
@@ -343,15 +342,12 @@ export function addressIn(text: string, addresses: ReadingOptions["addresses"]):
   return addressOf(text, addresses).canonical || text;
 }
 
-/** The address of a host as written in files, or of its name. IPv4-mapped IPv6 addresses become IPv4. */
+/** The address of a host as written in files, or of its name. */
 function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
   let host = text;
   for (let i = 0; i < MAX_WRAPPINGS; i++) {
     const address = readAddress(addresses?.get(host.toLowerCase()) ?? host);
-    if (address.bytes) {
-      const isMapped = address.bytes.length === 16 && MAPPED.test(address.canonical);
-      return isMapped ? readAddress(address.canonical.slice(7)) : address;
-    }
+    if (address.bytes) return address;
     host = hostOf(host);
   }
   return readAddress(text);

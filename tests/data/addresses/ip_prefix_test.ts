@@ -24,6 +24,10 @@ Deno.test("parsePrefix() reads prefixes of any length and clears the bits after 
     ["2001:db8:c000::1/33", "2001:db8:8000::/33", true],
     ["::/0", "::/0", false],
     ["2001:db8::1/128", "2001:db8::1", false],
+    ["::ffff:10.2.3.4", "10.2.3.4", false],
+    ["::ffff:10.2.3.4/128", "10.2.3.4", false],
+    ["::ffff:a02:304/112", "10.2.0.0/16", true],
+    ["::ffff:0:0/96", "0.0.0.0/0", false],
   ];
   for (const [text, written, isCut] of cases) {
     assertEquals(formatPrefix(parsePrefix(text)), written);
@@ -38,6 +42,7 @@ Deno.test("parsePrefix() rejects invalid addresses and invalid or excessive leng
     assertThrows(() => parsePrefix(`10.2.0.0/${length}`), UserError, "expected 0 to 32");
   }
   assertThrows(() => parsePrefix("::/129"), UserError, "expected 0 to 128");
+  assertThrows(() => parsePrefix("::ffff:10.2.0.0/95"), UserError, "its length is 95, expected 96 to 128");
   assertThrows(() => parsePrefix("10.2.0.0/33"), UserError, "its length is 33, expected 0 to 32");
   for (const text of ["", "10.2/16", "example.org", "/16", "fe80::1%eth0/64"]) {
     assertThrows(() => parsePrefix(text), UserError, "expected an IPv4 or IPv6 address or prefix");
