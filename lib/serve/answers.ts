@@ -35,9 +35,9 @@ export async function askQuestion(
   service: PingService,
   name: QuestionName | "model",
   question: unknown,
-  signal: AbortSignal,
+  { signal, client }: { signal: AbortSignal; client: string },
 ): Promise<unknown> {
-  return await (name === "model" ? service.model() : service[name](question as never, signal));
+  return await (name === "model" ? service.model() : service[name](question as never, signal, client));
 }
 
 /** Answers a GET. The answer depends only on URL and model, so a client that already has it gets 304. */
@@ -58,7 +58,7 @@ export async function answerGet(
 export async function answerPost(
   request: Request,
   options: AnswerOptions,
-  name: QuestionName,
+  { name, client }: { name: QuestionName; client: string },
 ): Promise<Response> {
   const { maxBodyBytes, maxRequestS } = options.limits;
   using limit = new TimeLimit(maxRequestS, request.signal);
@@ -68,7 +68,7 @@ export async function answerPost(
   const { service } = lease.model;
   const answer = await service.gate.run(
     lengthBytes,
-    async () => await askQuestion(service, name, value(), signal),
+    async () => await askQuestion(service, name, value(), { signal, client }),
     signal,
   );
   return Response.json(answer, { headers: { "cache-control": "no-store" } });

@@ -144,37 +144,39 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
 
 function addQuestions(app: Hono, options: AppOptions): void {
   const get = (name: QuestionName | "model") =>
-    app.get(`/v1/${name}`, ({ req }) =>
+    app.get(`/v1/${name}`, (c) =>
       answerGet(
-        req.raw,
+        c.req.raw,
         options,
-        (service, signal) => askQuestion(service, name, queryFields(req.url), signal),
+        (service, signal) =>
+          askQuestion(service, name, queryFields(c.req.url), { signal, client: clientOf(c) }),
       ));
   get("model");
   const tools = new McpTools(options);
   app.post("/mcp", (c) => tools.answerPost(c.req.raw));
-  const postLines = (path: string, ask: AskLines, isMeasurements = true) =>
+  const postLines = (path: string, ask: (client: string) => AskLines, isMeasurements = true) =>
     app.post(path, (c) => {
       const breakOff = () => void (c.env as HttpBindings).outgoing.destroy();
-      return answerLines(c.req.raw, { ...options, breakOff, isMeasurements }, ask);
+      return answerLines(c.req.raw, { ...options, breakOff, isMeasurements }, ask(clientOf(c)));
     });
   for (const name of Object.keys(QUESTIONS) as QuestionName[]) {
     get(name);
-    app.post(`/v1/${name}`, ({ req }) => answerPost(req.raw, options, name));
+    app.post(`/v1/${name}`, (c) => answerPost(c.req.raw, options, { name, client: clientOf(c) }));
     postLines(
       `/v1/${name}:batch`,
-      (service, lines, { url, signal }) => service.lines(name, lines, queryFields(url), signal),
+      (client) => (service, lines, { url, signal }) =>
+        service.lines(name, lines, queryFields(url), signal, client),
       false,
     );
   }
   postLines(
     "/v1/score",
-    (service, lines, { url, signal, isText }) =>
+    () => (service, lines, { url, signal, isText }) =>
       withReadings((onReading) => service.scoreLines(lines, queryFields(url), signal, isText, onReading)),
   );
   postLines(
     "/v1/watch",
-    (service, lines, { url, signal, isText }) =>
+    () => (service, lines, { url, signal, isText }) =>
       withReadings((onReading) =>
         watchLines(options.watched.watch, lines, service, {
           signal,
@@ -184,6 +186,10 @@ function addQuestions(app: Hono, options: AppOptions): void {
         })
       ),
   );
+}
+
+function clientOf(c: Context): string {
+  return (c.env as HttpBindings).incoming.socket.remoteAddress ?? "";
 }
 
 function addDescriptions(app: Hono, options: AppOptions): void {

@@ -46,6 +46,8 @@ const ANNOTATIONS = { readOnlyHint: true, openWorldHint: false };
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const NO_MESSAGE = "expected a JSON-RPC message";
+/** The package does not tell which client calls a tool, so all share one share of the GPU. */
+const MCP_CLIENT = "mcp";
 /** Depth of the parameters of an `initialize` request, such as `capabilities.roots.listChanged`. */
 const PARAMS_DEPTH = 4;
 
@@ -137,7 +139,7 @@ export class McpTools {
     signal: AbortSignal,
   ): Promise<unknown> {
     if (name !== score.name && name !== watch.name) {
-      return await askQuestion(service, name as QuestionName, question, signal);
+      return await askQuestion(service, name as QuestionName, question, { signal, client: MCP_CLIENT });
     }
     const kind = name === score.name ? score : watch;
     const { measurements, ...fields } = readFields(wholeSchema(kind, z.unknown()), question);

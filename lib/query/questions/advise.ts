@@ -95,7 +95,8 @@ export const advise = question({
       candidates: read(candidates, "candidates"),
       targets: targets && read(targets, "targets"),
     };
-    const advice = await asking.inTurn(() =>
+    const { length: numTargets } = wanted.targets ?? wanted.candidates;
+    const advice = await asking.inTurn(wanted.candidates.length * numTargets, () =>
       adviseOn(model, wanted, {
         budget,
         context: shared,
@@ -103,8 +104,7 @@ export const advise = question({
         seed,
         onDraws: () => asking.onProgress(),
         onProgress: (done) => asking.onProgress(done),
-      })
-    );
+      }));
     return {
       advice: advice.map(({ src, dst, ...numbers }) => ({
         src,

@@ -23,6 +23,9 @@ import {
   timeLine,
 } from "./question.ts";
 
+/** Cost of a search, in distributions. */
+const SEARCH_COST = 4096;
+
 const top = (most: number) =>
   z.int().min(1).max(most).optional().describe("number of destinations to list (20)").meta({
     examples: [20],
@@ -99,18 +102,20 @@ export const destinations = question({
     const prefixLength = prefixLengthOf({ source: bytes }, prefix_length);
     const whole = { ...query, source: bytes, destination: bytes };
     const numUsed = contextThatFits(whole, model.config.sequenceLength).length;
-    const { destinations, ...ranked } = await asking.inTurn(() =>
-      rankDestinationsFrom(model, query, {
-        ...(top !== undefined && { top }),
-        ...(candidates !== undefined && { numCandidates: candidates }),
-        ...(max_expansions !== undefined && { maxExpansions: max_expansions }),
-        ...(draws !== undefined && { numDraws: draws }),
-        ...(seed !== undefined && { seed }),
-        isWithin,
-        prefixLength,
-        signal,
-        onSearch: (numExpanded) => asking.onProgress(numExpanded),
-      })
+    const { destinations, ...ranked } = await asking.inTurn(
+      SEARCH_COST,
+      () =>
+        rankDestinationsFrom(model, query, {
+          ...(top !== undefined && { top }),
+          ...(candidates !== undefined && { numCandidates: candidates }),
+          ...(max_expansions !== undefined && { maxExpansions: max_expansions }),
+          ...(draws !== undefined && { numDraws: draws }),
+          ...(seed !== undefined && { seed }),
+          isWithin,
+          prefixLength,
+          signal,
+          onSearch: (numExpanded) => asking.onProgress(numExpanded),
+        }),
     );
     const { trainingData, names, places } = model;
     const placeOf = (prefix: IpPrefix) =>

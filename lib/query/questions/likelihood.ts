@@ -62,7 +62,7 @@ export const likelihood = question({
     const { context: earlier } = readSource({ src, time, context });
     encodeQuery({ ...measurement, context: earlier }, model.config.sequenceLength);
     const measured = { measurement, rttMs: rtt, context: earlier };
-    const [found] = await asking.inTurn(() => measurementBits(model, [measured], { order }));
+    const [found] = await asking.inTurn(1, () => measurementBits(model, [measured], { order }));
     const asked = { src, dst, ...model.names.namedEnds({ src, dst }), time: measurement.timeS, rtt };
     return { ...asked, ...bitsOf(found, tokens), step: model.step };
   },

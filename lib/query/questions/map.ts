@@ -72,10 +72,11 @@ export const map = question({
     const maps = getOrMake(mapsOfModels, model, () => new RttMaps(model));
     const { source, timeS, context } = readSource({ src, ...asked }, model.places);
     const areas = maps.areas(level, source);
-    const { position = null, places } = await asking.inTurn(async () => {
+    const wanted = areas.slice(first, first + count);
+    const { position = null, places } = await asking.inTurn(wanted.length, async () => {
       const origin = await maps.origin(source, { timeS, context });
       const places = [];
-      for await (const place of maps.rtts(areas.slice(first, first + count), origin)) {
+      for await (const place of maps.rtts(wanted, origin)) {
         places.push(place);
         asking.onProgress(places.length);
       }

@@ -127,7 +127,7 @@ export const matrix = question({
     });
     const { numCells, blockCells, width, options: { destinations } } = matrix;
     const numbers = new Float64Array(numCells * width);
-    await asking.inTurn(async () => {
+    await asking.inTurn(numCells, async () => {
       for (let first = 0; first < numCells; first += blockCells) {
         asking.onProgress(first);
         numbers.set(await matrix.block(first), first * width);

@@ -92,7 +92,7 @@ export const nearest = question({
         return prepareQuery(model, query, []).query;
       });
     });
-    const answer = await asking.inTurn(() =>
+    const answer = await asking.inTurn(queries.length, () =>
       nearestOf(model, queries, {
         by,
         top,
@@ -102,8 +102,7 @@ export const nearest = question({
         context: [],
         onDraws: () => asking.onProgress(),
         onProgress: (done) => asking.onProgress(done),
-      })
-    );
+      }));
     return {
       src,
       ...model.names.namedEnds({ src }),

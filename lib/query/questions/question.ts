@@ -28,8 +28,12 @@ export interface Asking {
   readonly signal?: AbortSignal | undefined;
   /** The exact distribution between two addresses, computed in a batch with those of other callers. */
   exact<T>(query: RttQuery, use: (distribution: RttDistribution) => T): Promise<T>;
-  /** Runs work that occupies the GPU for long when its turn comes; the question must have been validated. */
-  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs work that occupies the GPU for long when its turn comes; the question must have been validated.
+   *
+   * @param cost Roughly the number of distributions to compute: cheap work does not wait for all of the rest.
+   */
+  inTurn<T>(cost: number, work: () => Promise<T>): Promise<T>;
   /** Reports progress; throws if the signal is aborted. */
   onProgress(done?: number): void;
 }
@@ -55,7 +59,7 @@ export function alone(model: PingModel, { signal, onProgress }: AskOptions): Ask
       await model.likelyRttDistributions([query], (distribution) => results.push(use(distribution)));
       return results[0];
     },
-    inTurn(work) {
+    inTurn(_, work) {
       signal?.throwIfAborted();
       return work();
     },

@@ -180,7 +180,7 @@ export async function askRtt(
   const { model } = asking;
   const query = parseQuestion({ src, dst, time, context }, model.places);
   const { prepareQuery } = await import("../rtt/answer_queries.ts");
-  const { exactAnswer, rttBetweenPrefixes } = await import("../rtt/prefix_query.ts");
+  const { DEFAULT_NUM_DRAWS, exactAnswer, rttBetweenPrefixes } = await import("../rtt/prefix_query.ts");
   const answerOf = await rttAnswers(model, wanted);
   const { first, ...prepared } = prepareQuery(model, { src, dst, ...query }, []);
   const { source, destination } = query;
@@ -197,7 +197,10 @@ export async function askRtt(
     onProgress: (done: number) => asking.onProgress(done),
   };
   const between = { ...query, context: first.context };
-  return await asking.inTurn(async () => made(await rttBetweenPrefixes(model, between, options)));
+  return await asking.inTurn(
+    numDraws ?? DEFAULT_NUM_DRAWS,
+    async () => made(await rttBetweenPrefixes(model, between, options)),
+  );
 }
 
 export async function rttAnswers(

@@ -66,7 +66,7 @@ export const sample = question({
       context: readSource({ src: "0.0.0.0", time, context }).context,
     };
     const numUsed = sampleContextThatFits(query, model.config.sequenceLength).length;
-    const measurements = await asking.inTurn(async () => {
+    const measurements = await asking.inTurn(count, async () => {
       const drawn = [];
       for await (
         const { source, destination, timeS, rttCode, order } of sampleMeasurements(model, query, {

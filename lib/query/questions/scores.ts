@@ -21,7 +21,11 @@ export const scores = {
   ): Promise<{ answers: Answered<ScoreAnswer>[] }> {
     const { scoreMeasurements } = await import("../score/score_lines.ts");
     const lines = measurementLines(jsonLines(measurements), { isText: false, src, dst, withIds: false });
-    const answers = scoreMeasurements(model, lines, { ...options, signal, compute: inTurn });
+    const answers = scoreMeasurements(model, lines, {
+      ...options,
+      signal,
+      compute: (work) => inTurn(measurements.length, work),
+    });
     return { answers: await Array.fromAsync(answers) };
   },
 };

@@ -59,7 +59,12 @@ interface PingServiceOptions {
 }
 
 type Asked = {
-  readonly [N in QuestionName]: (question: QuestionOf<N>, signal?: AbortSignal) => Promise<AnswerOf<N>>;
+  readonly [N in QuestionName]: (
+    question: QuestionOf<N>,
+    signal?: AbortSignal,
+    /** Identifies the client, for its share of the GPU. */
+    client?: string,
+  ) => Promise<AnswerOf<N>>;
 };
 
 /** Operations on a model: one method per kind of question, and those below. All inputs are validated. */
@@ -87,8 +92,8 @@ export class PingService {
       const schema = servedSchema(kind);
       return [
         kind.name,
-        (value: unknown, signal?: AbortSignal) =>
-          this.#ask(kind, () => readFields(schema, value), { signal }),
+        (value: unknown, signal?: AbortSignal, client?: string) =>
+          this.#ask(kind, () => readFields(schema, value), { signal, client }),
       ];
     });
     Object.assign(this, Object.fromEntries(methods));
@@ -121,11 +126,12 @@ export class PingService {
     lines: AsyncIterable<string>,
     defaults: Record<string, unknown> = {},
     signal?: AbortSignal,
+    client?: string,
   ): AsyncGenerator<Answered<AnswerOf<N>>> {
     const kind: Question = QUESTIONS[name];
     const schema = servedSchema(kind);
     const wanted = readFields(defaultsSchema(schema), defaults);
-    const caller = { lane: {}, signal };
+    const caller = { lane: {}, client, signal };
     const answer = async ({ line, read, lengthBytes }: JsonLine) => {
       try {
         const work = () => this.#ask(kind, () => ({ ...wanted, ...readFields(schema, read()) }), caller);
@@ -166,7 +172,7 @@ export class PingService {
   }
 
   async model(): Promise<ModelAnswer> {
-    this.#examples ??= this.#inTurn(() => examplesOf(this.#model), {}).catch((error) => {
+    this.#examples ??= this.#inTurn(NUM_TRIED, () => examplesOf(this.#model), {}).catch((error) => {
       this.#examples = undefined;
       throw error;
     });
@@ -178,14 +184,14 @@ export class PingService {
       model: this.#model,
       signal: caller.signal,
       exact: (query, use) => this.#batcher.ask(query, use, caller),
-      inTurn: (work) => this.#inTurn(work, caller),
+      inTurn: (cost, work) => this.#inTurn(cost, work, caller),
       onProgress: () => caller.signal?.throwIfAborted(),
     };
     return await kind.ask(asking, read());
   }
 
-  async #inTurn<T>(work: () => Promise<T>, caller: Caller): Promise<T> {
-    return await this.#longWork.run(() => computed(work), caller);
+  async #inTurn<T>(cost: number, work: () => Promise<T>, caller: Caller): Promise<T> {
+    return await this.#longWork.run(() => computed(work), caller, cost);
   }
 }
 

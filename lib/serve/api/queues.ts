@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../query/query_tokens.ts";
 import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
@@ -33,6 +34,8 @@ export interface BatchOptions {
 export interface Caller {
   /** Identifies a caller with many questions; absent for a caller with only one. */
   readonly lane?: object;
+  /** The client, which may have several callers; absent for a client with only one. */
+  readonly client?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -151,14 +154,13 @@ export class RttBatcher {
   async ask<T>(
     query: RttQuery,
     use: (distribution: RttDistribution) => T,
-    { lane, signal }: Caller = {},
+    { lane, client, signal }: Caller = {},
   ): Promise<T> {
     signal?.throwIfAborted();
     // Checked here so that a fault affects only this question and not its batch.
     encodeQuery(query, this.#model.config.sequenceLength);
     if (!lane && this.#queue.numLanes >= this.#options.maxQueue) throw queueFull(this.#options.maxQueue);
     const answered = Promise.withResolvers<T>();
-    const own = lane ?? {};
     const question: Waiting = {
       query,
       settle(distribution) {
@@ -170,9 +172,9 @@ export class RttBatcher {
       },
       fail: answered.reject,
     };
-    this.#queue.push(question, own);
+    this.#queue.push(question, lane ?? {}, { client });
     this.#schedule();
-    return await untilSignal(answered, signal, () => this.#queue.remove(question, own));
+    return await untilSignal(answered, signal, () => this.#queue.remove(question));
   }
 
   #schedule(): void {
@@ -212,53 +214,85 @@ export class RttBatcher {
   }
 }
 
+interface Queued<T> {
+  readonly item: T;
+  readonly lane: Lane;
+  readonly rank: number;
+}
+
+/** The items of a caller. */
+interface Lane {
+  readonly caller: object;
+  readonly client: string | undefined;
+  numItems: number;
+  lastRank: number;
+}
+
 /**
- * A queue with one lane per waiting caller. Lanes take turns: a caller with thousands of lines delays a
- * single question by at most one item per caller.
+ * A queue in which callers share by cost (start-time fair queueing): an item's rank is that of the caller's
+ * previous item, or of the last one taken, plus its cost times the number of the client's callers that wait. A
+ * caller with thousands of lines delays a single question by at most one item per caller, cheap work passes
+ * expensive work, and a client with many callers gets no more than one with a single caller.
  */
 class FairQueue<T> {
-  /** In the order of their next turns; no lane is empty. */
-  readonly #lanes = new Map<object, T[]>();
-  #length = 0;
+  /** By rank. */
+  readonly #items: Queued<T>[] = [];
+  readonly #lanes = new Map<object, Lane>();
+  /** Number of lanes by client. */
+  readonly #numOfClient = new Map<string, number>();
+  #rank = 0;
 
   get length(): number {
-    return this.#length;
+    return this.#items.length;
   }
 
   get numLanes(): number {
     return this.#lanes.size;
   }
 
-  push(item: T, lane: object): void {
-    const items = this.#lanes.get(lane);
-    if (items) items.push(item);
-    else this.#lanes.set(lane, [item]);
-    this.#length++;
+  push(item: T, caller: object, { client, cost = 1 }: Pick<Caller, "client"> & { cost?: number }): void {
+    const lane = getOrMake(this.#lanes, caller, () => {
+      this.#count(client, 1);
+      return { caller, client, numItems: 0, lastRank: this.#rank };
+    });
+    const share = client === undefined ? 1 : this.#numOfClient.get(client) ?? 1;
+    const rank = Math.max(this.#rank, lane.lastRank) + cost * share;
+    lane.lastRank = rank;
+    lane.numItems++;
+    const place = this.#items.findLastIndex((each) => each.rank <= rank) + 1;
+    this.#items.splice(place, 0, { item, lane, rank });
   }
 
   take(): T | undefined {
-    const next = this.#lanes.entries().next();
-    if (next.done) return undefined;
-    const [lane, items] = next.value;
-    const item = items.shift();
-    this.#lanes.delete(lane);
-    if (items.length > 0) this.#lanes.set(lane, items);
-    this.#length--;
-    return item;
+    const next = this.#items[0];
+    if (!next) return undefined;
+    this.#rank = next.rank;
+    this.#leave(0);
+    return next.item;
   }
 
-  remove(item: T, lane: object): void {
-    const items = this.#lanes.get(lane);
-    const place = items?.indexOf(item) ?? -1;
-    if (!items || place < 0) return;
-    items.splice(place, 1);
-    if (items.length === 0) this.#lanes.delete(lane);
-    this.#length--;
+  remove(item: T): void {
+    const place = this.#items.findIndex((each) => each.item === item);
+    if (place >= 0) this.#leave(place);
+  }
+
+  #leave(place: number): void {
+    const [{ lane }] = this.#items.splice(place, 1);
+    if (--lane.numItems > 0) return;
+    this.#lanes.delete(lane.caller);
+    this.#count(lane.client, -1);
+  }
+
+  #count(client: string | undefined, change: number): void {
+    if (client === undefined) return;
+    const number = (this.#numOfClient.get(client) ?? 0) + change;
+    if (number > 0) this.#numOfClient.set(client, number);
+    else this.#numOfClient.delete(client);
   }
 }
 
 /**
- * Runs work that takes many GPU groups, one piece at a time; callers take turns. A search for destinations
+ * Runs work that takes many GPU groups, one piece at a time; callers take turns (see {@link FairQueue}). A search for destinations
  * uses up to 0.2 GB for its tree, so running one at a time bounds memory. Batches of questions run between
  * the groups of such work; see `ModelDecoders`.
  */
@@ -273,10 +307,15 @@ export class LongWork {
     return this.#queue.length;
   }
 
-  /** @param work Must end soon after the signal is aborted. @throws {ApiError} If too many callers wait. */
-  async run<T>(work: () => Promise<T>, { lane, signal }: Caller): Promise<T> {
+  /**
+   * @param work Must end soon after the signal is aborted.
+   * @param cost In the same unit for all work.
+   * @throws {ApiError} If too many callers wait.
+   */
+  async run<T>(work: () => Promise<T>, caller: Caller, cost = 1): Promise<T> {
+    const { signal } = caller;
     signal?.throwIfAborted();
-    if (this.#isRunning) await this.#turn(lane, signal);
+    if (this.#isRunning) await this.#turn(caller, cost);
     this.#isRunning = true;
     try {
       signal?.throwIfAborted();
@@ -288,11 +327,10 @@ export class LongWork {
     }
   }
 
-  async #turn(lane: object | undefined, signal: AbortSignal | undefined): Promise<void> {
+  async #turn({ lane, client, signal }: Caller, cost: number): Promise<void> {
     if (!lane && this.#queue.numLanes >= this.maxQueue) throw queueFull(this.maxQueue);
     const begun = Promise.withResolvers<void>();
-    const own = lane ?? {};
-    this.#queue.push(begun.resolve, own);
-    await untilSignal(begun, signal, () => this.#queue.remove(begun.resolve, own));
+    this.#queue.push(begun.resolve, lane ?? {}, { client, cost });
+    await untilSignal(begun, signal, () => this.#queue.remove(begun.resolve));
   }
 }

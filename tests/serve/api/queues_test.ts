@@ -228,6 +228,26 @@ Deno.test("LongWork runs one piece at a time, with callers in turn, even after a
   await work.run(piece("late"), {});
 });
 
+Deno.test("LongWork prefers cheap work, and clients share by cost however often they ask", async () => {
+  const work = new LongWork();
+  const done: string[] = [];
+  const run = (name: string, client: string, cost: number, lane = {}) =>
+    work.run(async () => void done.push(await Promise.resolve(name)), { client, lane }, cost);
+  const [few, many] = [{}, {}];
+  await Promise.all([
+    ...[1, 2, 3, 4].map((number) => run(`a${number}`, "a", 4096)),
+    run("cheap", "a", 64),
+    run("b", "b", 4096),
+    ...[1, 2, 3].map((number) => run(`line ${number}`, "c", 2000, few)),
+    ...[1, 2, 3].map((number) => run(`of two ${number}`, "d", 2000, number === 2 ? {} : many)),
+  ]);
+  // Costs times waiting callers of the client: a2 4096, a3 8192, a4 12288, cheap 4 * 64, b 4096.
+  assertEquals(done, [
+    ...["a1", "cheap", "line 1", "of two 1", "line 2", "of two 2", "a2", "b"],
+    ...["line 3", "of two 3", "a3", "a4"],
+  ]);
+});
+
 Deno.test("SizeGate admits large questions as room allows, small ones at once, and none after its signal", async () => {
   const gate = new SizeGate();
   const begun: string[] = [];
