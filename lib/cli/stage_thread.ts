@@ -15,8 +15,11 @@ import { printLine } from "../io/files/standard_output.ts";
 /** How long a second signal waits for the thread to finish its work on devices. */
 const LONGEST_END_MS = 1000;
 
-/** How long a stage that was asked to end may show no sign of work; batch systems kill 30 s after SIGTERM. */
-const LONGEST_STUCK_S = 20;
+/**
+ * How long a stage that was asked to end may show no sign of work. Batch systems kill 30 s after SIGTERM, but
+ * send SIGUSR2 minutes before it; on a busy machine a training step may take most of one.
+ */
+const longestStuckS = (signal: string) => signal === "SIGUSR2" ? 90 : 20;
 
 /** A message to the thread of a stage. */
 export type StageCommand =
@@ -80,9 +83,10 @@ export function runStageThread(
     };
     signals.begin((error) => {
       post({ kind: "stop", signal: error.signal });
-      whenStuck(signs, () => {
+      const mostS = longestStuckS(error.signal);
+      whenStuck(signs, mostS, () => {
         printLog(
-          `error: Cannot end cleanly after ${error.signal}: the stage made no progress for ${LONGEST_STUCK_S} s ` +
+          `error: Cannot end cleanly after ${error.signal}: the stage made no progress for ${mostS} s ` +
             "and was cut off; run the same command again to continue",
         );
         endNow(error);
@@ -93,16 +97,16 @@ export function runStageThread(
 }
 
 /**
- * Calls back once if from now on a thread shows no sign of work for too long, because it is blocked or in an
- * endless loop.
+ * Calls back once if from now on a thread shows no sign of work for `mostS` seconds, because it is blocked or in
+ * an endless loop.
  */
-function whenStuck(signs: Int32Array<SharedArrayBuffer>, end: () => void): void {
+function whenStuck(signs: Int32Array<SharedArrayBuffer>, mostS: number, end: () => void): void {
   const observer = new SignObserver(signs);
   // Counts checks instead of using a clock: while the whole process is stopped, no check is missed.
   let numWithout = 0;
   const look = () => {
     numWithout = observer.hasWorked() ? 0 : numWithout + 1;
-    if (numWithout >= LONGEST_STUCK_S) end();
+    if (numWithout >= mostS) end();
     else setTimeout(look, 1000);
   };
   setTimeout(look, 1000);

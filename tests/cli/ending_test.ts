@@ -47,11 +47,13 @@ Deno.test("a repeated SIGTERM, as schedulers send it, is ignored, while SIGINT e
   }
 });
 
-Deno.test("a stage that is stuck after SIGTERM is cut off, and a slow save is not", async () => {
-  const stuck = await runSignalled("in a stuck stage", "SIGTERM");
-  assertEquals(stuck.code, 75, stuck.stderr);
-  const message = /\nerror: Cannot end cleanly after SIGTERM: the stage made no progress for 20 s [^\n]+\n$/;
-  assertMatch(stuck.stderr, message);
+Deno.test("a stage that is stuck after a signal is cut off, and a slow save is not", async () => {
+  for (const [signal, mostS] of [["SIGTERM", 20], ["SIGUSR2", 90]] as const) {
+    const { code, stderr } = await runSignalled("in a stuck stage", signal);
+    assertEquals(code, 75, stderr);
+    const message = `after ${signal}: the stage made no progress for ${mostS} s [^\\n]+\\n$`;
+    assertMatch(stderr, new RegExp(`\\nerror: Cannot end cleanly ${message}`));
+  }
   const working = await runSignalled("in a stage that saves for long", "SIGTERM");
   assertEquals(working.code, 98, working.stderr);
 });

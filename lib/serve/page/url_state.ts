@@ -23,6 +23,8 @@ export interface PageState {
 
 /** Maximum characters of packed pings in a link. Mail and chat programs keep such links intact. */
 const MAX_PACKED_LENGTH = 4000;
+/** Maximum bytes of pings in a link; far more than 4,000 packed characters hold of ping output. */
+const MAX_UNPACKED_BYTES = 2 ** 20;
 
 /** Formats the state as a fragment. `isWhole`: false if pasted pings were too long and left out. */
 export async function formatHash(
@@ -36,7 +38,7 @@ export async function formatHash(
     if (name !== "pings") values.set(name, text);
     else {
       const packed = await packText(text);
-      isWhole = packed.length <= MAX_PACKED_LENGTH;
+      isWhole = packed.length <= MAX_PACKED_LENGTH && await unpackText(packed) === text;
       if (isWhole) values.set(name, packed);
     }
   }
@@ -70,20 +72,32 @@ export async function packText(text: string): Promise<string> {
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Undefined if the packed text is damaged. */
+/** Undefined if the packed text is damaged or has more than {@link MAX_UNPACKED_BYTES}. */
 export async function unpackText(packed: string): Promise<string | undefined> {
   try {
     const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
-    return new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")));
+    const unpacked = await through(bytes, new DecompressionStream("deflate-raw"), MAX_UNPACKED_BYTES);
+    return new TextDecoder().decode(unpacked);
   } catch {
     return undefined; // The link was truncated or edited.
   }
 }
 
+/** @throws {RangeError} If more than `maxBytes` come out. */
 async function through(
   bytes: Uint8Array<ArrayBuffer>,
   stream: ReadableWritablePair<Uint8Array<ArrayBuffer>, BufferSource>,
+  maxBytes = Infinity,
 ): Promise<Uint8Array> {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  let numBytes = 0;
+  const limit = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      numBytes += chunk.length;
+      if (numBytes > maxBytes) throw new RangeError("the text is too long");
+      controller.enqueue(chunk);
+    },
+  });
+  const all = new Blob([bytes]).stream().pipeThrough(stream).pipeThrough(limit);
+  return new Uint8Array(await new Response(all).arrayBuffer());
 }

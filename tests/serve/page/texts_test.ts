@@ -179,6 +179,13 @@ Deno.test("parseHash() accepts invalid fragments", async () => {
   const packed = await packText("some pings");
   assertEquals(await unpackText(packed), "some pings");
   assertEquals(await unpackText(packed.slice(3)), undefined);
+  const zeros = new Blob([new Uint8Array(2 ** 21)]).stream().pipeThrough(
+    new CompressionStream("deflate-raw"),
+  );
+  const bomb = new Uint8Array(await new Response(zeros).arrayBuffer()).toBase64({ alphabet: "base64url" });
+  assertEquals(await unpackText(bomb), undefined);
+  const long = await formatHash({ part: "pings", fields: { pings: "x".repeat(2 ** 20 + 1) } });
+  assertEquals(long, { hash: "#pings", isWhole: false });
 });
 
 Deno.test("questionTimeS() reads now, any and times in UTC", () => {
