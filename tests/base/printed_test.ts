@@ -14,6 +14,25 @@ Deno.test("printable() escapes control characters as JSON does, and hides keys, 
   assertEquals(JSON.parse(printable(JSON.stringify(value))), value);
   assertEquals(keepSecret("s3cret-key"), "s3cret-key");
   assertEquals(printable("Key s3cret-key, s3cret-ke…, s3cr…, s3c…"), "Key [key], [key]…, [key]…, s3c…");
+  const key = keepSecret('a/"<b>&ü-0123456789');
+  const bytes = new TextEncoder().encode(key);
+  const ofEach = (form: (code: string) => string) =>
+    Array.from(key, (letter) => form(letter.charCodeAt(0).toString(16))).join("");
+  const forms = [
+    encodeURIComponent(key),
+    JSON.stringify(key),
+    bytes.toHex(),
+    bytes.toHex().toUpperCase(),
+    bytes.toHex().replace(/../g, "%$&"),
+    bytes.toHex().toUpperCase().replace(/../g, "%$&"),
+    ofEach((code) => `\\u${code.padStart(4, "0")}`),
+    ofEach((code) => `\\u${code.padStart(4, "0").toUpperCase()}`),
+    ofEach((code) => `&#x${code};`),
+    ofEach((code) => `&#${parseInt(code, 16)};`),
+    ...["", "u", "us:", "usr:"].map((user) => new TextEncoder().encode(`${user}${key}`).toBase64()),
+    bytes.toBase64({ alphabet: "base64url" }),
+  ];
+  for (const form of forms) assertMatch(printable(`Basic ${form}`), /^Basic .{0,6}\[key\].{0,4}$/, form);
 });
 
 Deno.test("names with control characters are escaped in errors, lines and results", async () => {
