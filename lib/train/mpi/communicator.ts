@@ -6,10 +6,30 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
+import { printLog } from "../../base/printed.ts";
 import type { Launch } from "./launch.ts";
 
 const WITH_SRUN =
   "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); srun --mpi=list shows what is available";
+
+/** After how long a wait is reported, and how often, s. */
+const LONG_WAIT_S = 60;
+
+/** @internal Waits, and reports a long wait: MPI waits forever for a rank that is stopped or unreachable. */
+export async function withWaitReports<T>(turn: Promise<T>, log: (line: string) => void): Promise<T> {
+  let timer: ReturnType<typeof setTimeout>;
+  const reportAfter = (waitedS: number) => {
+    timer = setTimeout(() => {
+      log(
+        `waiting for the other ranks for ${waitedS} s; if this goes on, one of them hangs: ` +
+          "end the job, then run the same command again to continue",
+      );
+      reportAfter(waitedS + LONG_WAIT_S);
+    }, 1000 * LONG_WAIT_S);
+  };
+  reportAfter(LONG_WAIT_S);
+  return await turn.finally(() => clearTimeout(timer));
+}
 
 /** @internal Connects the ranks of a run. */
 export class Communicator {
@@ -144,7 +164,8 @@ export class Communicator {
   async #inTurn(call: () => Promise<number>): Promise<void> {
     const turn = this.#last.then(call).then(check);
     this.#last = turn.catch(() => {});
-    await turn;
+    // Two ranks report, because one of them may be the one that hangs.
+    await (this.rank < 2 ? withWaitReports(turn, (line) => printLog(`rank ${this.rank}: ${line}`)) : turn);
   }
 }
 
