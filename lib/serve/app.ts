@@ -206,11 +206,21 @@ function addDescriptions(app: Hono, options: AppOptions): void {
   );
 }
 
-function pageResponse(request: Request, { body, type, etag }: PageFile): Response {
+function pageResponse(request: Request, { body, gzip, type, hash }: PageFile): Response {
+  const accepted = request.headers.get("accept-encoding")?.toLowerCase() ?? "";
+  const isZipped = /(?:^|[,\s])gzip\s*(?:,|$|;\s*q=(?:1|0\.\d*[1-9]))/.test(accepted);
+  const etag = `"${hash}${isZipped ? "-gzip" : ""}"`;
   // A browser replaces the headers that it has with those of a 304.
-  const headers = { etag, "cache-control": "no-cache", "content-security-policy": PAGE_POLICY };
+  const headers = {
+    etag,
+    "cache-control": "no-cache",
+    "content-security-policy": PAGE_POLICY,
+    vary: "accept-encoding",
+  };
   if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
-  return new Response(body, { headers: { ...headers, "content-type": type } });
+  return new Response(isZipped ? gzip : body, {
+    headers: { ...headers, "content-type": type, ...(isZipped && { "content-encoding": "gzip" }) },
+  });
 }
 
 /** Calls back once, when the answer has been sent or can no longer be sent. */

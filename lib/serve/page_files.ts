@@ -1,5 +1,6 @@
 /** Loads the page's files from their bundle, and describes them as the server sends them. @module */
 import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import { fromFileUrl, join } from "@std/path";
 import { ensure, UserError } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
@@ -87,9 +88,10 @@ export const ANSWER_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 export interface PageFile {
   readonly body: Uint8Array<ArrayBuffer>;
+  readonly gzip: Uint8Array<ArrayBuffer>;
   readonly type: string;
-  /** Entity tag of the content, with quotes. */
-  readonly etag: string;
+  /** Hash of the content. */
+  readonly hash: string;
 }
 
 const TYPES: Record<string, string> = {
@@ -105,7 +107,8 @@ export function pageFiles(page: ReadonlyMap<string, Uint8Array<ArrayBuffer>>): M
   return new Map([...page].map(([name, body]) => {
     const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
     ensure(type, `the page has ${name}, whose media type is not known`);
-    const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-    return [name === PAGE ? "/" : `/${name.replace(/\.html$/, "")}`, { body, type, etag }];
+    const hash = createHash("sha256").update(body).digest("base64url").slice(0, 22);
+    const gzip = new Uint8Array(gzipSync(body));
+    return [name === PAGE ? "/" : `/${name.replace(/\.html$/, "")}`, { body, gzip, type, hash }];
   }));
 }

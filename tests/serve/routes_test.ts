@@ -194,6 +194,18 @@ Deno.test("serve answers every route", (test) =>
       const known = await server.fetch("/", { headers: { "if-none-match": page.headers.get("etag") ?? "" } });
       assertEquals([known.status, known.headers.get("content-security-policy")], [304, policy]);
       assertStringIncludes(await page.text(), "default-src 'none'");
+      const lengthFor = async (accepted: string) => {
+        const asked = `Host: localhost\r\nAccept-Encoding: ${accepted}`;
+        const answer = await server.send(`GET /page.js HTTP/1.1\r\n${asked}\r\n\r\n`);
+        return [
+          /^content-encoding: (.*)\r$/im.exec(answer)?.[1],
+          Number(/^content-length: (.*)\r$/im.exec(answer)?.[1]),
+        ] as const;
+      };
+      const [, plainBytes] = await lengthFor("gzip;q=0, identity");
+      const [encoding, zippedBytes] = await lengthFor("br, GZIP;q=0.5");
+      assertEquals(encoding, "gzip");
+      assert(zippedBytes < 0.5 * plainBytes, `${zippedBytes} of ${plainBytes} bytes`);
     });
 
     await step("entity tags avoid repeated answers, and HEAD returns no body", async () => {
@@ -201,7 +213,7 @@ Deno.test("serve answers every route", (test) =>
         const first = await server.fetch(path);
         await first.body?.cancel();
         const etag = first.headers.get("etag") ?? "";
-        assertMatch(etag, /^"[\w-]{22}"$/);
+        assertMatch(etag, /^"[\w-]{22}(?:-gzip)?"$/);
         const again = await server.fetch(path, { headers: { "if-none-match": `"other", W/${etag}` } });
         assertEquals([again.status, await again.text(), again.headers.get("etag")], [304, "", etag]);
         const head = await server.fetch(path, { method: "HEAD" });
