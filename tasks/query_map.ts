@@ -56,7 +56,9 @@ async function writeMap(options: Options & { output: string }, stage: StageConte
   file.finish(signed(write({ src: shown, places, layer, mark: origin.position, geoFiles }), "query map"));
   const countries = places.filter(({ cell_degrees }) => cell_degrees === null);
   const nearest = countries.toSorted((a, b) => a.median_ms - b.median_ms).slice(0, 5);
-  const named = nearest.map(({ name, median_ms }) => `${name} ${formatMs(median_ms)}`).join(", ");
+  const named = nearest.map(({ name, median_ms, basis }) => `${name} ${formatMs(median_ms)} (${basis})`).join(
+    ", ",
+  );
   return {
     text: `the RTTs to ${countries.length} countries and ${places.length - countries.length} cells in them ` +
       `in ${output}; ` +

@@ -6,6 +6,7 @@
  */
 import { basename, dirname, join } from "@std/path";
 import type { DataSummary, TrainingData } from "../data/addresses/known_addresses.ts";
+import { getOrMake } from "../base/collections.ts";
 import { FormatError } from "../base/errors.ts";
 import { isClosed } from "../io/files/checked_outputs.ts";
 import { type Manifest, manifestPathBeside, readManifest } from "../io/files/manifest.ts";
@@ -29,6 +30,8 @@ export function writeTrainingData(folder: string, data: TrainingData): Safetenso
 const MAX_STAGES = 6;
 /** Maximum number of files that an origin names. */
 const MAX_NAMED = 3;
+/** Maximum number of files whose manifests are searched. */
+const MAX_FILES = 64;
 
 /**
  * Describes where probe rows come from, as far as earlier stages' manifests exist.
@@ -38,9 +41,10 @@ const MAX_NAMED = 3;
 export function originOf(folder: string): Pick<DataSummary, "origin" | "isSynthetic"> {
   let manifests = readManifests(folder).map(({ manifest }) => manifest);
   for (let stage = 0; stage < MAX_STAGES && manifests.length > 0; stage++) {
-    const [{ stage: name, inputs, inputManifests }] = manifests;
+    const [{ stage: name }] = manifests;
     if (name === "synth") return { origin: "synth", isSynthetic: true };
-    const files = [...new Set((inputManifests ?? inputs).map(({ path }) => path))];
+    const inputs = manifests.flatMap(({ inputs, inputManifests }) => inputManifests ?? inputs);
+    const files = [...new Set(inputs.map(({ path }) => path))];
     const before = manifestsOf(files);
     if (before.length > 0 && stage < MAX_STAGES - 1) {
       manifests = before;
@@ -58,16 +62,16 @@ export function originOf(folder: string): Pick<DataSummary, "origin" | "isSynthe
 
 /** Reads the manifests of the stages that wrote files; if there are many files, of the first ones only. */
 function manifestsOf(files: readonly string[]): Manifest[] {
-  const [first] = files;
-  if (first === undefined) return [];
-  if (/manifest[^/]*\.json$/.test(basename(first))) return readable(first);
-  const folder = dirname(first);
-  const places = [
-    manifestPathBeside(first),
-    join(folder, "manifest.json"),
-    join(dirname(folder), "manifest.json"),
-  ];
-  return places.flatMap(readable).slice(0, 1);
+  const found = new Map<string, Manifest[]>();
+  for (const path of files.slice(0, MAX_FILES)) {
+    const folder = dirname(path);
+    const beside = [manifestPathBeside(path), join(folder, "manifest.json")];
+    const places = /manifest[^/]*\.json$/.test(basename(path))
+      ? [path]
+      : [...beside, join(dirname(folder), "manifest.json")];
+    places.find((place) => getOrMake(found, place, () => readable(place)).length > 0);
+  }
+  return [...found.values()].flat();
 }
 
 /** Skips files that are not manifests, and files outside the stage's inputs, which it may not read. */

@@ -239,7 +239,7 @@ export class PlaceIndex {
       value: shown(text),
       found: "which the table of places does not contain",
       expected:
-        `a city such as "Berlin, DE", a region, a country, an AS such as AS3320 or AS3320@DE, or an address or prefix`,
+        "a city or region with the code of its country (NAME, CC), a country, a network (AS3320, AS3320@DE), an address or a prefix",
       advice: (/\.[a-z]/i.test(text) && adviceOnName(text)) || similar,
     });
   }

@@ -47,6 +47,7 @@ export function Chart({ label, heightPx, plan }: { label: string; heightPx: numb
       <button
         type="button"
         class="quiet"
+        aria-label={`Save as PNG: ${label}`}
         onClick={() => place.current && savePng(place.current, label)}
       >
         Save as PNG

@@ -101,7 +101,7 @@ export function MapPart(part: PartProps) {
             name="src"
             label="From"
             placeholder="192.0.2.1"
-            hint="An address, a prefix, a city such as Berlin, DE, a country, AS3320 or AS3320@DE. Host names are not resolved, because that would query other servers: enter the address."
+            hint="An address, a prefix, a city with the code of its country (NAME, CC), a country, or a network (AS3320, AS3320@DE). Host names are not resolved, because that would query other servers: enter the address."
           />
           <SearchField
             part={part}
