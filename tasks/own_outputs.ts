@@ -26,6 +26,10 @@ const OWN = {
   "query likelihood --output": jsonLine("src", "dst", "time", "rtt", "orders"),
   "score --report": /^<!DOCTYPE html>[^]*<meta name="generator" content="ping-llm">\n<title>Scores of /,
   "watch --output": jsonLine("event", "alarm", "time", "since"),
+  "watch --report": anyOf(
+    /^<!DOCTYPE html>[^]*<meta name="generator" content="ping-llm">\n<title>Report of /,
+    /^\{"from":"[^"]*","to":"[^"]*",.*"rounds_left_out":\d/,
+  ),
   "watch --metrics": /^# HELP ping_llm_watch_/,
 };
 

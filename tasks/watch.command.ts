@@ -22,7 +22,7 @@ export const watchCommand = command({
   reads: "measurements as they arrive, optionally a checkpoint",
   writes: "alarms as text for people, or as JSON lines: beginning, size, evidence, group, end",
   example: "--input data/pings.jsonl --follow",
-  main: ["input", "output", "follow", "falseAlarms", "webhook"],
+  main: ["input", "output", "follow", "falseAlarms", "report", "webhook"],
   options: {
     checkpoint: option.path(uses.run, "a run or checkpoint: adds the expectation of its model to each alarm"),
     input: option.paths(
@@ -41,6 +41,19 @@ export const watchCommand = command({
         "after those already there on a restart",
       { value: "F.jsonl" },
     ),
+    report: option.paths(
+      uses.outputFile(),
+      "write a report of the period to these files, as a page if the name ends with .html, else as JSON (.json): for each " +
+        "pair and group of pairs the availability, outages, RTTs by day and hour, jitter and worst hours (100 kB of memory " +
+        "for each pair and month)",
+      { value: "F.html|F.json" },
+    ),
+    period: option.text("the period of the report, the end excluded (default: all measurements)", {
+      value: "FROM..TO",
+    }),
+    compareAt: option.text("compare the measurements before this time with those after it in the report", {
+      value: "TIME",
+    }),
     text: option.switch(
       "show alarms as text, a line for each group, open ones first, then the largest (the default on a terminal; else " +
         "JSON lines)",

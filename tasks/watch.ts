@@ -4,6 +4,7 @@ import { formatCount } from "../lib/base/text.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { defineStage, serveStage, snakeKeys, type StageContext } from "../lib/cli/stage.ts";
+import type { AddressNames } from "../lib/data/addresses/address_names.ts";
 import { addressBytes, parseAddress } from "../lib/data/addresses/ip.ts";
 import { missingFields } from "../lib/data/addresses/place_table.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
@@ -14,6 +15,8 @@ import { type Expectation, expectationsOf, PairExpectations } from "../lib/query
 import { readKey } from "../lib/cli/fetch/api_client.ts";
 import { Webhook, WEBHOOK_TIMES, webhookUrl } from "../lib/cli/webhook.ts";
 import type { AlarmEvent, Calibration } from "../lib/query/changes/alarms.ts";
+import { PeriodTally } from "../lib/query/changes/period_report.ts";
+import { reportPage } from "../lib/query/changes/report_page.ts";
 import { PairWatch, type WatchOptions } from "../lib/query/changes/pair_watch.ts";
 import { ToldAlarms } from "../lib/query/changes/told_alarms.ts";
 import { checkRejected, describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
@@ -29,11 +32,11 @@ import { AppendedLines } from "../lib/io/files/appended_lines.ts";
 import { systemCode } from "../lib/io/files/file_errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import { printLine } from "../lib/io/files/standard_output.ts";
-import { writeOutputFile } from "../lib/io/files/output_file.ts";
+import { OutputFile, writeOutputFile } from "../lib/io/files/output_file.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { JsonLinesOutput } from "./query_options.ts";
 import { ownOutput } from "./own_outputs.ts";
-import { openReading } from "./reading.ts";
+import { openReading, timeOption } from "./reading.ts";
 import { watchCommand, WEBHOOK_KEY } from "./watch.command.ts";
 
 type Options = OptionsOf<typeof watchCommand>;
@@ -68,8 +71,10 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const placeOfAddress = await placesOf(options.geo, model, stage);
   const isWhole = !options.follow && !input.includes(STANDARD_INPUT);
   const told = new ToldAlarms();
+  using report = openReport(options, names);
   const watch = new PairWatch({
     ...{ ...watching, calibration, isWhole, placeOf: placeOfAddress, log: stage.log },
+    onUsed: report && ((pair, measurement) => report.tally.add(pair, measurement)),
     wasTold: (finding) => told.hasBegun(finding),
   });
   const arriving = arrivalsOf(input, { ...options, reading }, stage);
@@ -114,6 +119,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
       if (isText && !isWhole && text !== undefined) printLine(text);
       const line = { ...alarmLine(event, model && await expectedAt(model, event), names), ...numbers };
       lines?.write(line);
+      report?.tally.addAlarm(line);
       webhook?.send(line);
     }
   };
@@ -126,6 +132,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const isRead = !options.follow && !stage.signal.aborted;
   if (isRead) await tell(watch.finish());
   lines?.commit();
+  if (isRead) await report?.write(input);
   await webhook?.finish(stage.signal.aborted ? LAST_POSTS_MS.signal : LAST_POSTS_MS.end, stage.signal);
   await metricsFile?.run({ mustSucceed: isRead });
   await server?.stop(MONITOR_LIMITS.maxRequestS);
@@ -156,6 +163,72 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
     },
   };
 });
+
+/** The files of `--report`, opened before the work begins. */
+function openReport(
+  { report: paths, period, compareAt, follow, maxPairs, overwrite }: Options,
+  names: AddressNames,
+): ReportFiles | undefined {
+  if (paths.length === 0) {
+    const given = period === undefined ? compareAt === undefined ? undefined : "compare-at" : "period";
+    if (given === undefined) return undefined;
+    throw new UsageError(`Cannot use --${given}: it is for a report; add --report F.html`);
+  }
+  if (follow) {
+    throw new UsageError(
+      "Cannot use --report with --follow: a report is of a whole input; run watch on the files of its period",
+    );
+  }
+  const wrong = paths.find((path) => !/\.(html|json)$/.test(path));
+  if (wrong !== undefined) {
+    throw new UsageError(
+      `Cannot use --report ${shortened(wrong)}: expected a name that ends with .html or .json`,
+    );
+  }
+  const [fromS, toS] = period === undefined ? [] : periodOf(period);
+  const compareAtS = compareAt === undefined ? undefined : timeOption("compare-at", compareAt);
+  const tally = new PeriodTally({ fromS, toS, compareAtS, maxPairs, names });
+  return new ReportFiles(tally, paths, overwrite);
+}
+
+class ReportFiles implements Disposable {
+  readonly #opened = new DisposableStack();
+  readonly #files: readonly OutputFile[];
+
+  /** @throws {UserError} If a file may not be written. */
+  constructor(readonly tally: PeriodTally, paths: readonly string[], overwrite: boolean) {
+    this.#files = paths.map((path) =>
+      this.#opened.use(new OutputFile(path, ownOutput("watch --report", overwrite)))
+    );
+  }
+
+  async write(inputs: readonly string[]): Promise<void> {
+    const report = this.tally.report();
+    for (const file of this.#files) {
+      const isPage = file.path.endsWith(".html");
+      file.finish(
+        isPage ? await reportPage(report, shortened(inputs.join(", "))) : `${JSON.stringify(report)}\n`,
+      );
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#opened.dispose();
+  }
+}
+
+/** Parses `--period`. @throws {UsageError} If it is not two times in order. */
+function periodOf(text: string): [fromS: number, toS: number] {
+  const [from, to, ...others] = text.split("..");
+  if (to === undefined || others.length > 0) {
+    throw new UsageError(
+      `Cannot use --period ${shortened(text)}: expected two times such as 2026-11-01..2026-12-01`,
+    );
+  }
+  const [fromS, toS] = [from, to].map((time) => timeOption("period", time));
+  if (fromS < toS) return [fromS, toS];
+  throw new UsageError(`Cannot use --period ${shortened(text)}: the end is not after the beginning`);
+}
 
 /** A followed file has no end, so its alarms are appended as they come. */
 function openAlarms(

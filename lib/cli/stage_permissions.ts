@@ -163,7 +163,7 @@ function namedPaths(
     if (!use) return [];
     // The default of an input is a preset instead of a path.
     const other = use.role === "output" ? usual : undefined;
-    const values: string[] = texts[name].length === 0 && other !== undefined ? [other] : texts[name];
+    const values: string[] = texts[name].length === 0 && other !== undefined ? [other].flat() : texts[name];
     return [{ use, values }];
   });
   if (positionals?.use) paths.push({ use: positionals.use, values: others });

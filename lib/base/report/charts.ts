@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { CONFIG, FAINT, INK, MUTED, onWhite, PAPER, RANKED } from "./theme.ts";
+import { CONFIG, FAINT, INK, MUTED, onWhite, PAPER, RANKED, RULE } from "./theme.ts";
 
 /** A Vega-Lite specification with data but without a `config`. */
 export type Chart = Readonly<Record<string, unknown>>;
@@ -206,6 +206,8 @@ function lineLayers(line: AcrossLine, height: number, numBelow: number): Chart[]
 
 const LINE_PX = 13;
 const ROW_PX = 22;
+const MIN_SPAN_PX = 2;
+const SPAN_COLORS = [RANKED[1], RANKED[0], FAINT, RULE];
 
 interface RowChart {
   /** From top to bottom; `text` follows the bar. */
@@ -241,5 +243,47 @@ export function rowChart({ rows, title, width }: RowChart): Chart {
       { mark: { type: "bar", color: RANKED[0] } },
       { mark: text, encoding: { text: { field: "text" } } },
     ],
+  };
+}
+
+interface SpanChart {
+  /** From top to bottom. */
+  rows: readonly string[];
+  /** At most four kinds of spans, most prominent first. Spans of later kinds are behind. */
+  kinds: readonly string[];
+  /** Times in ms since 1970. Together they cover the whole axis. */
+  spans: readonly { row: string; kind: string; from: number; to: number }[];
+  /** In pixels, without names. */
+  width: number;
+}
+
+/** Draws spans of time, one row below the other. */
+export function spanChart({ rows, kinds, spans, width }: SpanChart): Chart {
+  const [start, end] = [Math.min(...spans.map(({ from }) => from)), Math.max(...spans.map(({ to }) => to))];
+  const shortest = MIN_SPAN_PX * (end - start) / width;
+  const values = spans.map(({ from, to, ...span }) => ({ ...span, from, to: Math.max(to, from + shortest) }))
+    .sort((a, b) => kinds.indexOf(b.kind) - kinds.indexOf(a.kind));
+  return {
+    width,
+    height: rows.length * ROW_PX,
+    data: { values },
+    mark: { type: "bar", clip: true },
+    encoding: {
+      x: channelOf("from", { title: "", scale: "utc", format: "%d %b %H:%M" }),
+      x2: { field: "to" },
+      y: {
+        field: "row",
+        type: "ordinal",
+        sort: null,
+        scale: { domain: rows, padding: 0.3 },
+        axis: { title: null, labelColor: INK, grid: false },
+      },
+      color: {
+        field: "kind",
+        type: "nominal",
+        scale: { domain: kinds, range: SPAN_COLORS.slice(0, kinds.length) },
+        legend: { orient: "top", symbolType: "square" },
+      },
+    },
   };
 }

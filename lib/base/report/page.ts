@@ -37,7 +37,7 @@ export function contentsOf(blocks: readonly Block[]): string {
 }
 
 /** The alignment of a table: numbers are right-aligned, texts left-aligned. */
-type TableKind = "texts" | "numbers" | "compared";
+type TableKind = "texts" | "numbers" | "named" | "compared";
 type CellKind = "wins" | "loses" | "same";
 
 /** A cell: a text, or a text with a note below it and optionally a rating. */
@@ -47,8 +47,8 @@ export type TableCell = string | { text: string; note?: string; kind?: CellKind 
  * A table, which scrolls if it is wider than the page.
  *
  * @param headings The columns' headings; no heading row is shown if all are empty.
- * @param kind `numbers`: all columns are right-aligned; `compared`: all except the first, and the first row
- *   is highlighted.
+ * @param kind `numbers`: all columns are right-aligned; `named`: all except the first; `compared`: the same,
+ *   and the first row is highlighted.
  */
 export function tableOf(
   headings: readonly string[],
@@ -127,7 +127,9 @@ table { border-collapse: collapse; font-size: 13.5px; margin: 12px 0; }
 th, td { text-align: left; padding: 3px 18px 3px 0; border-bottom: 1px solid var(--rule); vertical-align: top; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 th:last-child, td:last-child { padding-right: 0; }
 th { font-weight: 600; vertical-align: bottom; overflow-wrap: normal; }
-.numbers th, .numbers td, .compared th:not(:first-child), .compared td:not(:first-child) { text-align: right; }
+.numbers th, .numbers td, :is(.named, .compared) :is(th, td):not(:first-child) { text-align: right; }
+.named td:not(:first-child) { white-space: nowrap; }
+.named td:first-child { min-width: 11em; }
 .compared td { white-space: nowrap; }
 .compared tbody tr:first-child { color: var(--accent); font-weight: 600; }
 td small { color: var(--muted); font-size: 12px; }
@@ -135,5 +137,8 @@ ul { font-size: 16px; }
 nav ul { font-size: 14px; columns: 2; max-width: none; margin: 18px 0; }
 .loses { color: var(--contrast); font-weight: 600; }
 .wins { color: var(--accent); font-weight: 600; }
+details { margin: 10px 0; }
+summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; }
+@media screen and (max-width: 640px) { figure { overflow-x: auto; } figure svg { max-width: none; } }
 @media print { body { font-size: 11.5px; max-width: none; margin: 0; } h2 { margin-top: 24px; } }
 `;

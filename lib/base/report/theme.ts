@@ -48,7 +48,7 @@ export function onWhite(svg: string): string {
 export const INK = "var(--ink)";
 /** Secondary text and lines. */
 export const MUTED = "var(--muted)";
-const RULE = "var(--rule)";
+export const RULE = "var(--rule)";
 export const FAINT = "var(--faint)";
 /** The background, as an outline that separates marks. */
 export const PAPER = "var(--paper)";

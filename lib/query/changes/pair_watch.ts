@@ -56,6 +56,8 @@ export interface WatchOptions extends AlarmChoice {
   readonly placeOf?: ((address: Uint8Array) => WatchedPlace | undefined) | undefined;
   /** Current time, Unix seconds (default: the machine's clock). */
   readonly nowS?: (() => number) | undefined;
+  /** Receives each measurement that is not left out, in order of time for its pair. */
+  readonly onUsed?: ((pair: WatchedPair, measurement: TimedMeasurement) => void) | undefined;
   /** Receives a line for each of the first measurements left out because of their time. */
   readonly log?: ((line: string) => void) | undefined;
 }
@@ -88,6 +90,8 @@ export interface WatchedPair {
   readonly src: string;
   readonly dst: string;
   readonly srcPlace: WatchedPlace;
+  /** What its alarms may share with those of other pairs, most specific first. */
+  readonly ends: readonly SharedEnd[];
   /** The newest measurements, oldest first. The last one is the detector's newest row. */
   readonly recent: readonly TimedMeasurement[];
   /** The open alarm. If there are two, the outage takes precedence over the shift. */
@@ -97,7 +101,6 @@ export interface WatchedPair {
 interface Pair extends WatchedPair {
   /** Counts pairs in the order in which they were first seen. */
   readonly number: number;
-  readonly ends: readonly SharedEnd[];
   readonly clock: PairClock;
   readonly recent: TimedMeasurement[];
   readonly detector: ChangeDetector;
@@ -262,6 +265,7 @@ export class PairWatch {
     const own = { ...measurement, source, destination };
     pair.recent.push(own);
     if (pair.recent.length > this.#numKept) pair.recent.shift();
+    this.#options.onUsed?.(pair, own);
     return own.rttCode === null ? this.#useLoss(pair, own) : this.#useReply(pair, own);
   }
 

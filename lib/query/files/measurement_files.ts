@@ -27,6 +27,8 @@ const MAX_CONTEXT_MEASUREMENTS = 4096;
 export interface FileMeasurement extends TokenMeasurement {
   /** Microseconds since 1970; NaN if the file has no time. */
   readonly eventTimeUs: number;
+  /** As measured, not rounded to its code; NaN for no reply. */
+  readonly rttMs?: number;
   /** RIPE Atlas ID of the measurement. */
   readonly msmId?: number;
   /** RIPE Atlas ID of the probe. */
@@ -43,6 +45,7 @@ export function* measurementsOf(row: PingRow): Generator<FileMeasurement> {
     yield {
       ...measurement,
       eventTimeUs,
+      rttMs: rttMs === FAILED_RTT_MS ? NaN : rttMs,
       timeS: isTimed ? measurement.timeS : null,
       ...(msmId >= 0 && { msmId }),
       ...(prbId >= 0 && { prbId }),
