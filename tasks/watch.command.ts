@@ -43,10 +43,10 @@ export const watchCommand = command({
     ),
     report: option.paths(
       uses.outputFile(),
-      "write a report of the period to these files, as a page if the name ends with .html, else as JSON (.json): for each " +
+      "write a report of the period to these files, as a page (F.html) or as JSON (F.json): for each " +
         "pair and group of pairs the availability, outages, RTTs by day and hour, jitter and worst hours (100 kB of memory " +
         "for each pair and month)",
-      { value: "F.html|F.json" },
+      { value: "F.html" },
     ),
     period: option.text("the period of the report, the end excluded (default: all measurements)", {
       value: "FROM..TO",

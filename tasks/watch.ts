@@ -15,7 +15,7 @@ import { type Expectation, expectationsOf, PairExpectations } from "../lib/query
 import { readKey } from "../lib/cli/fetch/api_client.ts";
 import { Webhook, WEBHOOK_TIMES, webhookUrl } from "../lib/cli/webhook.ts";
 import type { AlarmEvent, Calibration } from "../lib/query/changes/alarms.ts";
-import { PeriodTally } from "../lib/query/changes/period_report.ts";
+import { PeriodTally, reportJson } from "../lib/query/changes/period_report.ts";
 import { reportPage } from "../lib/query/changes/report_page.ts";
 import { PairWatch, type WatchOptions } from "../lib/query/changes/pair_watch.ts";
 import { ToldAlarms } from "../lib/query/changes/told_alarms.ts";
@@ -132,7 +132,10 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const isRead = !options.follow && !stage.signal.aborted;
   if (isRead) await tell(watch.finish());
   lines?.commit();
-  if (isRead) await report?.write(input);
+  if (report && isRead) {
+    stage.log(`writing the report of ${formatCount(report.tally.numPairs)} pairs`);
+    await report.write(input);
+  }
   await webhook?.finish(stage.signal.aborted ? LAST_POSTS_MS.signal : LAST_POSTS_MS.end, stage.signal);
   await metricsFile?.run({ mustSucceed: isRead });
   await server?.stop(MONITOR_LIMITS.maxRequestS);
@@ -206,9 +209,9 @@ class ReportFiles implements Disposable {
     const report = this.tally.report();
     for (const file of this.#files) {
       const isPage = file.path.endsWith(".html");
-      file.finish(
-        isPage ? await reportPage(report, shortened(inputs.join(", "))) : `${JSON.stringify(report)}\n`,
-      );
+      const texts = isPage ? [await reportPage(report, shortened(inputs.join(", ")))] : reportJson(report);
+      for (const text of texts) file.writeSync(new TextEncoder().encode(text));
+      file.commit();
     }
   }
 

@@ -48,6 +48,7 @@ const TABLE: Record<string, string> = {
   "score --output": "--checkpoint ./run --input ./pings.jsonl",
   "score --report": "--checkpoint ./run --input ./pings.jsonl --output ./scored.parquet",
   "watch --output": "--input ./pings.jsonl",
+  "watch --report": "--input ./pings.jsonl --output ./alarms.jsonl",
   "watch --metrics": "--input ./pings.jsonl --output ./alarms.jsonl",
   "export --output": "--checkpoint ./run",
   "slurm --output": "--input ./in.parquet",
@@ -61,6 +62,7 @@ const ENDINGS: Record<string, string[]> = {
   "query rtt --table": [".parquet"],
   "inspect --plot": [".svg"],
   "score --report": [".html"],
+  "watch --report": [".html", ".json"],
 };
 const isFile = (name: string) => (OWN_OUTPUTS as readonly string[]).includes(name);
 

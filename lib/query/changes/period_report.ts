@@ -124,6 +124,13 @@ export interface PeriodReport {
   alarms: ReportedAlarm[];
 }
 
+/** The report as JSON, in parts: that of many pairs is too long for one text. */
+export function* reportJson({ pairs, groups, alarms, ...head }: PeriodReport): Generator<string> {
+  yield `${JSON.stringify(head).slice(0, -1)},"pairs":[`;
+  for (const [i, pair] of pairs.entries()) yield `${i > 0 ? "," : ""}\n${JSON.stringify(pair)}`;
+  yield `\n],"groups":${JSON.stringify(groups)},"alarms":${JSON.stringify(alarms)}}\n`;
+}
+
 /** Collects a report from measurements, which must be in order of time for each pair. */
 export class PeriodTally {
   readonly #options: PeriodOptions;
@@ -135,6 +142,10 @@ export class PeriodTally {
 
   constructor(options: PeriodOptions) {
     this.#options = options;
+  }
+
+  get numPairs(): number {
+    return this.#pairs.size;
   }
 
   /** Adds a round of a pair. @throws {UserError} If the period is too long. */
@@ -231,7 +242,7 @@ interface Span {
 class Rounds {
   readonly #all = new RttTally();
   readonly #days = new Map<number, RttTally>();
-  readonly #hoursOfDay = Array.from({ length: HOURS_PER_DAY }, () => new RttTally());
+  readonly #hoursOfDay = new Map<number, RttTally>();
   /** By hours since 1970. */
   readonly hours = new Map<number, Omit<HourSummary, "time">>();
   readonly before = new RttTally();
@@ -241,8 +252,8 @@ class Rounds {
   /** Adds the rounds of an hour. @param hour Hours since 1970. */
   addHour(hour: number, rounds: RttTally): void {
     this.#all.merge(rounds);
-    getOrMake(this.#days, Math.floor(hour / HOURS_PER_DAY), () => new RttTally()).merge(rounds);
-    this.#hoursOfDay[hour % HOURS_PER_DAY].merge(rounds);
+    mergeInto(this.#days, Math.floor(hour / HOURS_PER_DAY), rounds);
+    mergeInto(this.#hoursOfDay, hour % HOURS_PER_DAY, rounds);
     // An hour can come twice if the pair's clock was set back.
     const known = getOrMake(this.hours, hour, () => ({ rounds: 0, lost: 0, median_ms: null }));
     known.rounds += rounds.numRounds;
@@ -260,8 +271,8 @@ class Rounds {
     this.#all.merge(other.#all);
     this.before.merge(other.before);
     this.after.merge(other.after);
-    for (const [day, tally] of other.#days) getOrMake(this.#days, day, () => new RttTally()).merge(tally);
-    this.#hoursOfDay.forEach((tally, hour) => tally.merge(other.#hoursOfDay[hour]));
+    for (const [day, tally] of other.#days) mergeInto(this.#days, day, tally);
+    for (const [hour, tally] of other.#hoursOfDay) mergeInto(this.#hoursOfDay, hour, tally);
     for (const [hour, { rounds, lost }] of other.hours) {
       const known = getOrMake(this.hours, hour, () => ({ rounds: 0, lost: 0, median_ms: null }));
       known.rounds += rounds;
@@ -283,9 +294,12 @@ class Rounds {
       measured: this.hours.size / (lastHour - firstHour + 1),
       days: Array.from({ length: lastDay - firstDay + 1 }, (_, i) => ({
         day: isoTime(DAY_S * (firstDay + i)).slice(0, 10),
-        ...summaryOf(this.#days.get(firstDay + i) ?? new RttTally()),
+        ...summaryOf(this.#days.get(firstDay + i)),
       })),
-      hours: this.#hoursOfDay.map((tally, hour) => ({ hour, ...summaryOf(tally) })),
+      hours: Array.from({ length: HOURS_PER_DAY }, (_, hour) => ({
+        hour,
+        ...summaryOf(this.#hoursOfDay.get(hour)),
+      })),
       worst_hours: {
         by_loss: hours.filter(({ lost }) => lost > 0).sort((a, b) => lossRate(b) - lossRate(a))
           .slice(0, NUM_WORST),
@@ -400,14 +414,19 @@ function gapsOf(hours: ReadonlyMap<number, unknown>, { firstS, lastS }: Span): P
   });
 }
 
-function summaryOf(tally: RttTally): RoundsSummary {
+function mergeInto(tallies: Map<number, RttTally>, key: number, added: RttTally): void {
+  getOrMake(tallies, key, () => new RttTally()).merge(added);
+}
+
+/** @param tally Undefined without rounds. */
+function summaryOf(tally = new RttTally()): RoundsSummary {
   const { numRounds: rounds, numLost: lost, availability, jitterMs } = tally;
   const [median_ms, q95, q99] = [0.5, 0.95, 0.99].map((q) => msOf(tally.quantileMs(q)));
   const jitter_ms = msOf(jitterMs);
   return { rounds, lost, availability, median_ms, "q0.95_ms": q95, "q0.99_ms": q99, jitter_ms };
 }
 
-/** Rounds to four digits. */
+/** Rounds to five digits. */
 function msOf(ms: number | null): number | null {
-  return ms === null ? null : Number(ms.toPrecision(4));
+  return ms === null ? null : Number(ms.toPrecision(5));
 }

@@ -6,8 +6,7 @@ import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.t
  * middle of a bucket, so it is at most 0.4 % off, or 4 µs.
  */
 const BUCKET_BITS = 3;
-/** How many buckets are added beyond a new RTT. */
-const SLACK = 8;
+const NONE = new Uint32Array(0);
 const LAST_CODE = CANONICAL_RTT_CODES[CANONICAL_RTT_CODES.length - 1];
 
 /** The rounds of a pair, or of several. A round is one measurement, with or without a reply. */
@@ -18,7 +17,7 @@ export class RttTally {
   #numDifferences = 0;
   /** The first counted bucket, and the counts from there on. */
   #first = 0;
-  #counts = new Uint32Array(0);
+  #counts = NONE;
 
   /**
    * Adds a round.
@@ -77,8 +76,8 @@ export class RttTally {
     const counts = this.#counts;
     if (bucket < this.#first || bucket >= this.#first + counts.length) {
       const isEmpty = counts.length === 0;
-      const first = Math.max(0, Math.min(isEmpty ? Infinity : this.#first, bucket - SLACK));
-      const end = Math.max(isEmpty ? 0 : this.#first + counts.length, bucket + 1 + SLACK);
+      const first = Math.max(0, Math.min(isEmpty ? Infinity : this.#first, bucket));
+      const end = Math.max(isEmpty ? 0 : this.#first + counts.length, bucket + 1);
       this.#counts = new Uint32Array(end - first);
       this.#counts.set(counts, isEmpty ? 0 : this.#first - first);
       this.#first = first;
