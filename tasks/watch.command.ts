@@ -22,7 +22,7 @@ export const watchCommand = command({
   reads: "measurements as they arrive, optionally a checkpoint",
   writes: "alarms as text for people, or as JSON lines: beginning, size, evidence, group, end",
   example: "--input data/pings.jsonl --follow",
-  main: ["input", "output", "follow", "falseAlarms", "report", "webhook"],
+  main: ["input", "output", "follow", "falseAlarms", "report"],
   options: {
     checkpoint: option.path(uses.run, "a run or checkpoint: adds the expectation of its model to each alarm"),
     input: option.paths(
