@@ -12,7 +12,7 @@ import { type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
 import { askedModel, contextOf, logContext } from "./query_options.ts";
 import { askModel, givenQuestion } from "./query_questions.ts";
 import { ownOutput, signed } from "./own_outputs.ts";
-import { timeOf } from "../lib/query/rtt/rtt_question.ts";
+import { timeOf, withAddresses } from "../lib/query/rtt/rtt_question.ts";
 import { queryMapCommand } from "./query_map.command.ts";
 
 type Options = OptionsOf<typeof queryMapCommand>;
@@ -26,7 +26,7 @@ export const mapStage = defineStage(queryMapCommand, async (options, stage) => {
 });
 
 async function writeMap(options: Options & { output: string }, stage: StageContext): Promise<StageResult> {
-  const { src, output, layer, overwrite } = options;
+  const { output, layer, overwrite } = options;
   const write = MAP_FORMATS.get(/\.([a-z]+)$/.exec(output)?.[1] ?? "");
   if (!write) {
     throw new UsageError(
@@ -38,6 +38,7 @@ async function writeMap(options: Options & { output: string }, stage: StageConte
   using file = new OutputFile(output, ownOutput("query map --output", overwrite));
   using model = await askedModel(options, stage);
   const maps = new RttMaps(model);
+  const { src } = withAddresses({ src: options.src }, model.names);
   const source = maps.source(src);
   const whole = { source: source.bytes, destination: source.bytes, timeS, context };
   const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;

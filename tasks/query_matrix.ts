@@ -122,11 +122,11 @@ async function writeFile(options: Options & { output: string }, stage: StageCont
 /** The nodes in a file; places are over IPv4. @throws {UserError} If a line is not a node, or repeats one. */
 async function nodesOf(
   path: string,
-  { places, names }: PingModel,
+  model: PingModel,
   signal: AbortSignal,
 ): Promise<MatrixNode[]> {
-  const lines = readQueries(readLines(path, signal), path, { src: "0.0.0.0", time: undefined }, places);
-  return await matrixNodes(lines, "nodes", names).catch((error) => {
+  const lines = readQueries(readLines(path, signal), path, { src: "0.0.0.0", time: undefined }, model);
+  return await matrixNodes(lines, "nodes", model.names).catch((error) => {
     if (!(error instanceof UserError) || !error.fault?.path) throw error;
     const { path: [, line], ...fault } = error.fault;
     const place = line === undefined ? "" : `: line ${Number(line) + 1}`;

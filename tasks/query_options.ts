@@ -6,6 +6,7 @@ import { loadModel } from "../lib/query/files/load_model.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
+import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { type OwnOutput, ownOutput } from "./own_outputs.ts";
 import { type GivenReading, logLeftOut, openReading } from "./reading.ts";
@@ -40,15 +41,15 @@ export async function askedModel(
 }
 
 /** Options of how to read `--context`. */
-export type ContextReading = Omit<GivenReading, "dst" | "source" | "rtt" | "names">;
+export type ContextReading = Omit<GivenReading, "dst" | "source" | "rtt">;
 
-/** Like `openReading`. `src` is the query's, which may be a prefix or a place. */
+/** Like `openReading`. `src` is the query's, which may be a name, a prefix or a place. */
 export async function openContext(
-  { src, noReply, format, columns, start, interval = 1, zone }: ContextReading,
+  { src = "", noReply, format, columns, start, interval = 1, zone, names = [] }: ContextReading,
   log: (line: string) => void,
 ): ReturnType<typeof openReading> {
-  const source = src !== undefined && parseAddress(src) ? src : undefined;
-  return await openReading({ src: source, noReply, format, columns, start, interval, zone }, log);
+  const source = parseAddress((await openNames(names)).addressOf(src) ?? src) && src;
+  return await openReading({ src: source, noReply, format, columns, start, interval, zone, names }, log);
 }
 
 /**

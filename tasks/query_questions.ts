@@ -18,7 +18,7 @@ import { alone, type Question } from "../lib/query/questions/question.ts";
 import { QUESTIONS } from "../lib/query/questions/questions.ts";
 import { readFields } from "../lib/query/questions/read_fields.ts";
 import { readValues } from "../lib/query/rtt/query_file.ts";
-import { timeOf } from "../lib/query/rtt/rtt_question.ts";
+import { timeOf, withAddresses } from "../lib/query/rtt/rtt_question.ts";
 import { openOwn } from "./own_outputs.ts";
 import { askedModel, contextOf, type ContextReading, writeLines } from "./query_options.ts";
 import {
@@ -92,7 +92,7 @@ export async function askModel<Q extends Question>(
   using progress = stage.progress("asking the model", { unit: "steps" });
   const asking = alone(model, { signal: stage.signal, onProgress: (done) => progress.update(done) });
   try {
-    const answer = await kind.ask(asking, readFields(kind.question, fields));
+    const answer = await kind.ask(asking, withAddresses(readFields(kind.question, fields), model.names));
     progress.finish();
     for (const note of (answer.notes ?? []) as string[]) stage.log(note);
     return answer as Awaited<ReturnType<Q["ask"]>>;

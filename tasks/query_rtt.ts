@@ -63,8 +63,7 @@ async function answerOne(options: Options, stage: StageContext): Promise<StageRe
   const { histogram = isShown ? TERMINAL_BARS : undefined } = options;
   const given = await givenQuestion(QUESTIONS.rtt, { ...options, histogram }, stage);
   using plot = openOwn("query rtt --plot", options.plot, options.overwrite);
-  const addresses = [src, dst].flatMap((text) => parseAddress(text) ?? []).map(formatAddress);
-  using model = await fittedModel(options, stage, addresses);
+  using model = await fittedModel(options, stage, [src, dst]);
   const { quantiles = PLOT_QUANTILES, table, overwrite } = options;
   const kept: { distribution: RttDistribution; numDrawn: number }[] = [];
   const kind: typeof QUESTIONS.rtt = {
@@ -76,12 +75,13 @@ async function answerOne(options: Options, stage: StageContext): Promise<StageRe
   };
   const answer = await askModel(kind, given, model, stage);
   for (const { distribution, numDrawn } of kept) {
-    const title = `${withName(src, answer.src_name)} -> ${withName(dst, answer.dst_name)}`;
+    const title = `${withName(answer.src, answer.src_name)} -> ${withName(answer.dst, answer.dst_name)}`;
     const subtitle = numDrawn > 0 ? `mixture of ${numDrawn} draws from the model` : "exact";
     const picture = { title, subtitle, quantiles };
     plot?.finish(signed((await plotRttDistribution(distribution, picture)).svg, "query rtt"));
     if (table !== undefined) {
-      await writeTable(table, { distribution, asked: { src, dst, timeS: answer.time }, overwrite });
+      const { src, dst, time: timeS } = answer;
+      await writeTable(table, { distribution, asked: { src, dst, timeS }, overwrite });
     }
   }
   return { text: QUESTIONS.rtt.text(answer), json: answer };
@@ -134,7 +134,7 @@ async function answerFile(
   const answerOf = await rttAnswers(model, { quantiles, at, cdf, histogram, measured });
   const answers = answerQueries(
     model,
-    readQueries(readLines(queries, stage.signal), queries, undefined, model.places),
+    readQueries(readLines(queries, stage.signal), queries, undefined, model),
     { context, numDraws, seed, onDraws },
     (answered) => ({ line: answered.query.line, ...answerOf(answered) }),
   );
@@ -162,16 +162,19 @@ async function answerFile(
 /**
  * Loads the model of `--checkpoint`, fitted to the measurements of `--adapt` if given.
  *
- * @param addresses Addresses whose rows may change (default: those that were not in the training data).
+ * @param ends The endpoints whose rows may change if they are addresses (default: all addresses that were not
+ *   in the training data).
  */
 async function fittedModel(
   options: Options,
   stage: StageContext,
-  addresses?: readonly string[],
+  ends?: readonly string[],
 ): Promise<PingModel> {
   const model = await askedModel(options, stage);
   const { adapt } = options;
   if (adapt === undefined) return model;
+  const addresses = ends?.flatMap((text) => parseAddress(model.names.addressOf(text) ?? text) ?? [])
+    .map(formatAddress);
   const asked = addresses && new Set(addresses);
   const { reading, readings } = await openContext(options, stage.log);
   const { measurements, ...leftOut } = await readMeasurementFiles([adapt], {

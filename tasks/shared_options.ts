@@ -61,7 +61,7 @@ export const geoOfModel = option.paths(
 );
 export const names = option.paths(
   uses.inputs,
-  "names to show beside addresses, and addresses of hosts that inputs identify by name: CSV with an address or prefix and " +
+  "names to show beside addresses, and addresses of hosts that questions and inputs identify by name: CSV with an address or prefix and " +
     "its name per line, as import writes it, or a hosts file; later files override earlier ones",
 );
 export const calibration = option.path(

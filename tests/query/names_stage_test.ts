@@ -38,20 +38,35 @@ Deno.test("the example of lib/query/README.md shows names in text and in JSON", 
 Deno.test("query destinations, rtt --queries, sample and map show names, and a bad names file is refused", async () =>
   await withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("names.csv"), `${NAMES}0.0.0.0/0,all`);
-    Deno.writeTextFileSync(at("queries.csv"), "src,dst\n192.0.2.1,198.51.100.7\n");
+    Deno.writeTextFileSync(at("queries.csv"), "src,dst\nProbe 6001,198.51.100.7\n");
+    Deno.writeTextFileSync(at("nodes.txt"), "probe 6001\n198.51.100.7\n");
+    Deno.writeTextFileSync(at("context.csv"), "src,dst,rtt\nprobe 6001,198.51.100.7,40\n");
     const run = async (kind: string, ...more: string[]) => {
       const args = ["--checkpoint", at("run"), "--names", at("names.csv"), ...more];
       return (await succeed("query", kind, ...args)).stdout;
     };
-    const asked = ["--src", "192.0.2.1", "--rtt", "1..900", "--max-expansions", "4", "--prefix-length", "2"];
-    const { src_name, destinations } = JSON.parse(await run("destinations", ...asked, "--json"));
-    assertEquals([src_name, destinations[0].name], ["probe 6001", "all"]);
+    const asked = ["--src", "probe 6001", "--rtt", "1..900", "--max-expansions", "4", "--prefix-length", "2"];
+    const { src, src_name, destinations } = JSON.parse(await run("destinations", ...asked, "--json"));
+    assertEquals([src, src_name, destinations[0].name], ["192.0.2.1", "probe 6001", "all"]);
     assertMatch(await run("destinations", ...asked), /^\d+\.0\.0\.0\/2 \(all\) /m);
     const line = JSON.parse(await run("rtt", "--queries", at("queries.csv")));
-    assertEquals([line.src_name, line.dst_name], ["probe 6001", "Example, Frankfurt"]);
-    const drawn = JSON.parse(await run("sample", "--count", "1", "--src", "192.0.2.1"));
+    assertEquals([line.src, line.src_name, line.dst_name], ["192.0.2.1", "probe 6001", "Example, Frankfurt"]);
+    const question = [
+      "--src",
+      "probe 6001",
+      "--dst",
+      "198.51.100.7",
+      "--context",
+      at("context.csv"),
+      "--json",
+    ];
+    const answer = JSON.parse(await run("rtt", ...question));
+    assertEquals([answer.src, answer.src_name, answer.context_measurements], ["192.0.2.1", "probe 6001", 1]);
+    await run("matrix", "--nodes", at("nodes.txt"), "--output", at("matrix.csv"));
+    assertMatch(Deno.readTextFileSync(at("matrix.csv")), /^192\.0\.2\.1,198\.51\.100\.7,probe 6001,/m);
+    const drawn = JSON.parse(await run("sample", "--count", "1", "--src", "probe 6001"));
     assertEquals([drawn.src_name, drawn.dst_name], ["probe 6001", "all"]);
-    await run("map", "--src", "192.0.2.1", "--output", at("map.svg"));
+    await run("map", "--src", "probe 6001", "--output", at("map.svg"));
     assertStringIncludes(Deno.readTextFileSync(at("map.svg")), "Median RTT from 192.0.2.1 (probe 6001)");
 
     Deno.writeTextFileSync(at("names.csv"), "address,name\n192.0.2.1;probe\n");

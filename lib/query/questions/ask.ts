@@ -1,6 +1,7 @@
 /** Asks a model a question as programs do. @module */
 import { faultText, InterruptedError, shown, UserError } from "../../base/errors.ts";
 import type { PingModel } from "../ping_model.ts";
+import { withAddresses } from "../rtt/rtt_question.ts";
 import { alone, type AskOptions, type Question } from "./question.ts";
 import { ASKED } from "./questions.ts";
 import { readFields } from "./read_fields.ts";
@@ -19,7 +20,8 @@ export async function ask(
       throw new UserError({ found: `found the question ${shown(kind)}`, expected });
     }
     const { [kind]: asked } = kinds;
-    return await asked.ask(alone(model, options), readFields(asked.question, question));
+    const read = withAddresses(readFields(asked.question, question), model.names);
+    return await asked.ask(alone(model, options), read);
   } catch (error) {
     if (!(error instanceof UserError) || error instanceof InterruptedError) throw error;
     const { fault } = error;

@@ -106,12 +106,11 @@ export const matrix = question({
     }
     const { matrixNodes, RttMatrix } = await import("../rtt/rtt_matrix.ts");
     const { queryOf } = await import("../rtt/query_file.ts");
-    const { places, names } = model;
     const read = async (list: readonly string[], field: "nodes" | "destinations") =>
       await matrixNodes(
-        list.map((dst, i) => queryOf(i + 1, () => ({ src: "0.0.0.0", dst }), { places })),
+        list.map((dst, i) => queryOf(i + 1, () => ({ src: "0.0.0.0", dst }), model)),
         field,
-        names,
+        model.names,
       );
     const { timeS, context: known } = readSource({ src: "0.0.0.0", time, context });
     const matrix = new RttMatrix(model, {

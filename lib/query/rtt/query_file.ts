@@ -11,9 +11,10 @@
 import { FormatError, shown, UserError } from "../../base/errors.ts";
 import { csvText } from "../../base/text.ts";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
+import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import { type CsvSeparator, readCsv } from "../../data/formats/csv.ts";
-import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
+import { type ParsedQuestion, parseQuestion, withAddresses } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
 const COLUMNS = ["src", "dst", "time"];
@@ -35,6 +36,12 @@ export interface BadLine {
   readonly error: string;
 }
 
+/** What a model knows by name. */
+interface KnownEnds {
+  readonly places?: PlaceIndex | undefined;
+  readonly names?: AddressNames;
+}
+
 /** The source and time shared by all queries of a file of destinations. */
 export interface SharedEnds {
   /** An address or a prefix. */
@@ -49,19 +56,20 @@ export interface SharedEnds {
  * @param lines JSON lines if the first non-empty line starts with `{`, otherwise CSV.
  * @param shared If given, lines only need a `dst` and must not have a different source or time. A file
  *   without a header has one destination per line.
- * @param places Places that lines may name. If given, the first line may be a destination that contains
- *   commas.
+ * @param known Places and names that lines may contain. With places the first line may be a destination that
+ *   contains commas.
  * @throws {UserError} If the header names other columns.
  */
 export async function* readQueries(
   lines: AsyncIterable<TextLine>,
   path: string,
   shared?: SharedEnds,
-  places?: PlaceIndex,
+  known: KnownEnds = {},
 ): AsyncGenerator<FileQuery | BadLine> {
   const isList = shared !== undefined;
-  for await (const { line, read } of readValues(lines, path, { isList, hasPlaces: places !== undefined })) {
-    yield queryOf(line, read, { shared, places });
+  const hasPlaces = known.places !== undefined || (known.names?.size ?? 0) > 0;
+  for await (const { line, read } of readValues(lines, path, { isList, hasPlaces })) {
+    yield queryOf(line, read, known, shared);
   }
 }
 
@@ -69,7 +77,7 @@ export async function* readQueries(
  * Reads the values of lines; see {@link readQueries}.
  *
  * @param options `isList`: whether a line needs only a `dst`; `hasPlaces`: whether a line without a header
- *   may name a place.
+ *   may be the name of a place or an address.
  */
 export async function* readValues(
   lines: AsyncIterable<TextLine>,
@@ -116,10 +124,12 @@ function valuesOf(text: string, columns: readonly string[] | undefined, separato
 export function queryOf(
   line: number,
   read: () => Values,
-  { shared, places }: { shared?: SharedEnds | undefined; places: PlaceIndex | undefined },
+  { places, names = NO_NAMES }: KnownEnds,
+  shared?: SharedEnds,
 ): FileQuery | BadLine {
   try {
-    const values = shared ? withShared(read(), shared) : read();
+    const given = read();
+    const values = withAddresses(shared ? withShared(given, shared) : given, names);
     const question = parseQuestion(values, places);
     return { line, src: String(values.src), dst: String(values.dst), ...question };
   } catch (error) {

@@ -1,5 +1,7 @@
 /** Questions for RTTs as people write them: endpoints as text, a time, recent measurements. @module */
+import { isObject } from "../../base/collections.ts";
 import { type Fault, shortened, shown, UserError } from "../../base/errors.ts";
+import type { AddressNames } from "../../data/addresses/address_names.ts";
 import { isRtt } from "../../data/formats/batch.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
@@ -71,6 +73,25 @@ export function parseQuestion(
   const { src, dst, time, context } = fieldsOf(values, QUESTION_FIELDS);
   const { notes, ...ends } = parseEnds(src, dst, places);
   return { ...ends, timeS: timeOf(time), context: measurementsOf(context, notes), notes };
+}
+
+/** Fields of questions with endpoints: texts, objects with `dst`, or lists of these. */
+const END_FIELDS = ["src", "dst", "within", "nodes", "destinations", "candidates"];
+
+/**
+ * Replaces names of addresses by the addresses in the endpoints of a question.
+ *
+ * @param values A question of any kind, or a file's equivalent.
+ */
+export function withAddresses<V extends Values>(values: V, names: AddressNames): V {
+  if (names.size === 0) return values;
+  const addressed = (value: unknown): unknown => {
+    if (typeof value === "string") return names.addressOf(value) ?? value;
+    if (Array.isArray(value)) return value.map(addressed);
+    return isObject(value) ? { ...value, dst: addressed(value.dst) } : value;
+  };
+  const known = END_FIELDS.filter((name) => Object.hasOwn(values, name));
+  return { ...values, ...Object.fromEntries(known.map((name) => [name, addressed(values[name])])) };
 }
 
 /**

@@ -31,6 +31,7 @@ import {
   type QuestionOf,
   QUESTIONS,
 } from "../../query/questions/questions.ts";
+import { withAddresses } from "../../query/rtt/rtt_question.ts";
 import { defaultsSchema, readFields } from "../../query/questions/read_fields.ts";
 import { score, type ScoreAnswer, type ScoreOptions } from "../../query/questions/score.ts";
 import { computed, problemOf } from "./api_error.ts";
@@ -187,7 +188,7 @@ export class PingService {
       inTurn: (cost, work) => this.#inTurn(cost, work, caller),
       onProgress: () => caller.signal?.throwIfAborted(),
     };
-    return await kind.ask(asking, read());
+    return await kind.ask(asking, withAddresses(read(), this.names));
   }
 
   async #inTurn<T>(cost: number, work: () => Promise<T>, caller: Caller): Promise<T> {
