@@ -18,7 +18,7 @@ export const watchCommand = command({
     "groups are reported, at most --false-alarms. Without --follow files are first read completely, and it is an error if " +
     "more than 5 % of the input is unusable or out of order. A restart with --follow reads the input from its beginning and " +
     "reports what --output does not contain; to read rotated files again, name them too ('pings.jsonl*'). " +
-    "lib/query/changes/grafana.json is a Grafana dashboard of the metrics.",
+    "lib/query/changes has a Grafana dashboard of the metrics (grafana.json) and alerts for Prometheus (prometheus_rules.yml).",
   reads: "measurements as they arrive, optionally a checkpoint",
   writes: "alarms as text for people, or as JSON lines: beginning, size, evidence, group, end",
   example: "--input data/pings.jsonl --follow",

@@ -4,6 +4,13 @@ import { until } from "../../until.ts";
 /** Programs that {@link RealPrometheus} needs. */
 export const PROMETHEUS_PROGRAMS = ["prometheus", "prometheus-blackbox-exporter"];
 
+interface Scraped {
+  /** Further servers of metrics. */
+  targets: string[];
+  /** Files of rules. */
+  rules: string[];
+}
+
 /** Scrapes probes of three targets every 2 s: TCP to an open and a closed port, and ICMP to 127.0.0.1. */
 export class RealPrometheus implements AsyncDisposable {
   readonly openTarget: string;
@@ -12,7 +19,7 @@ export class RealPrometheus implements AsyncDisposable {
   readonly url: string;
   readonly #children: Deno.ChildProcess[];
 
-  private constructor(folder: string) {
+  private constructor(folder: string, { targets, rules }: Scraped) {
     const [port, exporterPort, closedPort] = freePorts(3);
     this.openTarget = `127.0.0.1:${exporterPort}`;
     this.closedTarget = `127.0.0.1:${closedPort}`;
@@ -33,8 +40,13 @@ export class RealPrometheus implements AsyncDisposable {
       Deno.writeTextFileSync(`${folder}/${name}`, JSON.stringify(config));
     write("exporter.yml", { modules: { icmp: { prober: "icmp" }, tcp: { prober: "tcp" } } });
     write("prometheus.yml", {
-      global: { scrape_interval: "2s", scrape_timeout: "2s" },
-      scrape_configs: [job("tcp", [this.openTarget, this.closedTarget]), job("icmp", ["127.0.0.1"])],
+      global: { scrape_interval: "2s", scrape_timeout: "2s", evaluation_interval: "1s" },
+      scrape_configs: [
+        job("tcp", [this.openTarget, this.closedTarget]),
+        job("icmp", ["127.0.0.1"]),
+        { job_name: "metrics", static_configs: [{ targets }] },
+      ],
+      rule_files: rules,
     });
     const start = (program: string, ...args: string[]) =>
       new Deno.Command(program, { args, stdout: "null", stderr: "null" }).spawn();
@@ -55,8 +67,11 @@ export class RealPrometheus implements AsyncDisposable {
   }
 
   /** Starts both and waits until Prometheus answers. @param folder For its files. */
-  static async start(folder: string): Promise<RealPrometheus> {
-    const started = new RealPrometheus(folder);
+  static async start(
+    folder: string,
+    scraped: Scraped = { targets: [], rules: [] },
+  ): Promise<RealPrometheus> {
+    const started = new RealPrometheus(folder, scraped);
     try {
       await until("Prometheus is ready", async () => {
         const response = await fetch(`${started.url}/-/ready`).catch(() => undefined);

@@ -286,6 +286,8 @@ Deno.test("places() completes addresses, their names, places and ASes", async ()
     return answer.places;
   };
   const texts = async (q: string, count?: number) => (await find(q, count)).map(({ text }) => text);
+  const asked = await service.rtt({ src: "Probe 6001", dst: "dns.google" });
+  assertEquals([asked.src, asked.src_name, asked.dst], ["192.0.2.1", "probe 6001", "8.8.8.8"]);
   assertEquals(await texts("google"), ["8.8.8.8"]);
   assertEquals(await find("8.8.8.8"), [{ text: "8.8.8.8", name: "dns.google", position: null }]);
   assertEquals(await texts("192.0"), ["192.0.2.1", "192.0.2.9"]);
