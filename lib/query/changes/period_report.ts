@@ -11,7 +11,7 @@ import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.
 import type { TimedMeasurement } from "../files/arriving.ts";
 import type { AlarmLine } from "./alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "./change_detector.ts";
-import { OutageDetector } from "./outage_detector.ts";
+import { OutageDetector, REPLIES_BACK } from "./outage_detector.ts";
 import { rttMsOf, type WatchedPair } from "./pair_watch.ts";
 import { RttTally } from "./rtt_tally.ts";
 
@@ -20,6 +20,8 @@ const DAY_S = 86_400;
 const HOURS_PER_DAY = 24;
 /** The longest period; each day of a pair takes memory. */
 const MAX_DAYS = 400;
+/** How many losses are an outage if the pair has not replied yet. */
+const FIRST_LOSSES = 3;
 /** How many outages of a pair are listed; all are counted. */
 const MAX_OUTAGES = 1000;
 /** How many of the worst hours are listed. */
@@ -320,9 +322,9 @@ class PairRounds {
   #current = { hour: -Infinity, tally: new RttTally() };
   #lastRttMs = NaN;
   #lastS = NaN;
-  /** The first of the newest losses in a row, and of the newest replies in a row. */
-  #lostSinceS: number | undefined;
-  #backSinceS: number | undefined;
+  #hasReplied = false;
+  /** When the newest series of losses or of replies began, Unix seconds, and its length. */
+  #series = { isLost: false, sinceS: NaN, length: 0 };
   #open: { fromS: number; rounds: number } | undefined;
 
   constructor(
@@ -341,11 +343,8 @@ class PairRounds {
       (timeS < this.compareAtS ? this.rounds.before : this.rounds.after).add(rttCode, differenceMs);
     }
     this.#lastS = timeS;
-    if (rttCode === null) this.#addLoss(timeS);
-    else {
-      this.#lastRttMs = rttMs;
-      this.#addReply(timeS);
-    }
+    this.#findOutage(rttCode === null, timeS);
+    if (rttCode !== null) this.#lastRttMs = rttMs;
   }
 
   finish(): void {
@@ -373,24 +372,27 @@ class PairRounds {
     this.#current = { hour: next, tally: new RttTally() };
   }
 
-  #addLoss(timeS: number): void {
-    this.#backSinceS = undefined;
-    this.#lostSinceS ??= timeS;
-    const isFound = this.#detector.add(true) === "found";
-    if (isFound) this.#open = { fromS: this.#lostSinceS, rounds: this.#detector.numLost };
-    else if (this.#open) this.#open.rounds++;
-  }
-
-  #addReply(timeS: number): void {
-    this.#lostSinceS = undefined;
-    this.#backSinceS ??= timeS;
-    if (this.#detector.add(false) === "over") this.#endOutage(this.#backSinceS);
+  #findOutage(isLost: boolean, timeS: number): void {
+    const isFound = this.#detector.add(isLost) === "found";
+    if (this.#series.length === 0 || isLost !== this.#series.isLost) {
+      this.#series = { isLost, sinceS: timeS, length: 0 };
+    }
+    const { sinceS, length } = this.#series;
+    this.#series.length++;
+    if (!isLost) {
+      this.#hasReplied = true;
+      if (length + 1 >= REPLIES_BACK) this.#endOutage(sinceS);
+    } else if (this.#open) this.#open.rounds++;
+    // Before the first reply there is no usual loss rate.
+    else if (isFound || !this.#hasReplied && length + 1 === FIRST_LOSSES) {
+      this.#open = { fromS: sinceS, rounds: length + 1 };
+    }
   }
 
   #endOutage(toS: number | undefined): void {
     if (!this.#open) return;
     const { fromS, rounds } = this.#open;
-    const seconds = (toS ?? this.#lastS) - fromS;
+    const seconds = Math.round(1000 * ((toS ?? this.#lastS) - fromS)) / 1000;
     this.rounds.addOutage(seconds);
     if (this.#outages.length < MAX_OUTAGES) {
       this.#outages.push({
