@@ -83,6 +83,12 @@ export const watchCommand = command({
         "other changes, among all in the input or --calibration",
       { default: "5/day", value: "N/day" },
     ),
+    above: option.texts(
+      "alarm while the median RTT of a pair in the last TIME is above a value, beside what is unusual; WHERE, an address, a " +
+        "prefix or a name, limits it to pairs that have it as source or destination, and replaces limits for all pairs; repeatable",
+      { value: "[WHERE=]100ms/5m" },
+    ),
+    lossAbove: option.texts("the same for the share of lost measurements", { value: "[WHERE=]5%/15m" }),
     calibration: option.paths(
       uses.inputs,
       "measurements of the same pairs that are considered normal, to select alarms by (default: the input; with - or " +

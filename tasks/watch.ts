@@ -35,6 +35,7 @@ import { printLine } from "../lib/io/files/standard_output.ts";
 import { OutputFile, writeOutputFile } from "../lib/io/files/output_file.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { JsonLinesOutput } from "./query_options.ts";
+import { parseLimits } from "./limits.ts";
 import { ownOutput } from "./own_outputs.ts";
 import { openReading, timeOption } from "./reading.ts";
 import { watchCommand, WEBHOOK_KEY } from "./watch.command.ts";
@@ -74,6 +75,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   using report = openReport(options, names);
   const watch = new PairWatch({
     ...{ ...watching, calibration, isWhole, placeOf: placeOfAddress, log: stage.log },
+    limits: parseLimits(options, names),
     onUsed: report && ((pair, measurement) => report.tally.add(pair, measurement)),
     wasTold: (finding) => told.hasBegun(finding),
   });

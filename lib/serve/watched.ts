@@ -86,6 +86,11 @@ export function watchMetrics(
     reading("open_alarms", "Alarms that have not ended.", watch.alarms.numOpen),
     ofPairs("alarm", "Whether a pair has an open alarm.", ({ alarm }) => [[{}, alarm ? 1 : 0]]),
     ofPairs(
+      "alarm_cause",
+      "The cause of a pair's open alarm, and the limit that is passed.",
+      ({ alarm }) => alarm ? [[{ cause: alarm.cause, ...(alarm.limit && { limit: alarm.limit }) }, 1]] : [],
+    ),
+    ofPairs(
       "alarm_size_ms",
       "The shift of the median of a pair with an open alarm.",
       ({ alarm }) => alarm ? [[{ group: alarm.group.id }, alarm.now.medianMs - alarm.usual.medianMs]] : [],

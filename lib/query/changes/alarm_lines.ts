@@ -12,7 +12,9 @@ const number = z.number().optional();
 /** The JSON line of an event. The sizes are absent if all packets are lost. */
 export const alarmLineSchema = z.object({
   event: z.enum(["begin", "change", "end"]),
-  cause: z.enum(["outage", "shift"]).describe("no replies, or a change in the level of RTTs or losses"),
+  cause: z.enum(["outage", "shift", "limit"]).describe(
+    "no replies, a change in the level of RTTs or losses, or a fixed limit that is passed",
+  ),
   alarm: z.int().describe("number of the alarm, counting from 1 in the order in which they began"),
   time: z.string().describe("when the change happened: ISO 8601, UTC"),
   since: z.string().describe("when the alarm began: ISO 8601, UTC"),
@@ -20,6 +22,7 @@ export const alarmLineSchema = z.object({
   src_name: z.string().optional(),
   dst: z.string(),
   dst_name: z.string().optional(),
+  limit: z.string().optional().describe("the fixed limit that is passed"),
   text: z.string().describe("the size in words, or why the alarm ended"),
   usual_ms: number.describe("median RTT before the alarm, ms"),
   usual_spread_ms: number.describe("interquartile range before the alarm, ms"),
@@ -55,7 +58,7 @@ export function alarmLine(
   names: AddressNames = NO_NAMES,
 ): AlarmLine {
   const { kind, alarm, timeS, evidence, perDay, reason } = event;
-  const { id, cause, src, dst, sinceS, usual, now, group } = alarm;
+  const { id, cause, src, dst, limit, sinceS, usual, now, group } = alarm;
   const shiftMs = now.medianMs - usual.medianMs;
   const { src_name, dst_name } = names.namedEnds({ src, dst });
   return {
@@ -68,6 +71,7 @@ export function alarmLine(
     ...(src_name !== undefined && { src_name }),
     dst,
     ...(dst_name !== undefined && { dst_name }),
+    ...(limit !== undefined && { limit }),
     text: alarmText(event),
     usual_ms: numberOf(usual.medianMs),
     usual_spread_ms: numberOf(usual.spreadMs),
@@ -95,11 +99,13 @@ function expectedMs({ quantilesMs }: Pick<Expectation, "quantilesMs">): Record<s
 function alarmText({ kind, reason, alarm }: AlarmEvent): string {
   if (kind !== "end") return sizeText(alarm);
   if (reason !== "usual") return `ended: ${reason}`;
+  if (alarm.limit !== undefined) return `no longer ${alarm.limit}`;
   return alarm.cause === "outage" ? "replies again" : "as usual again";
 }
 
 /** An alarm's size as text, such as `no reply, usually 20.1 ms` or `+38 ms, 3 x its usual spread`. */
-function sizeText({ cause, usual, now }: Alarm): string {
+function sizeText({ cause, limit, usual, now }: Alarm): string {
+  if (limit !== undefined) return `${limit} (${formatMs(now.medianMs)}, ${formatShare(now.lossRate)} lost)`;
   if (cause === "outage") return `no reply, usually ${formatMs(usual.medianMs)}`;
   if (Number.isNaN(now.medianMs) || Number.isNaN(usual.medianMs) || now.lossRate - usual.lossRate > 0.5) {
     return `${formatShare(now.lossRate, 0)} lost, usually ${formatShare(usual.lossRate, 0)}`;

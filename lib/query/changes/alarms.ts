@@ -10,8 +10,8 @@
 import type { TimedMeasurement } from "../files/arriving.ts";
 import type { Level } from "./change_detector.ts";
 
-/** A pair stops replying, or its RTTs or loss rate leave their usual level. */
-export type AlarmCause = "outage" | "shift";
+/** A pair stops replying, its RTTs or loss rate leave their usual level, or are above a fixed limit. */
+export type AlarmCause = "outage" | "shift" | "limit";
 
 /** A property that alarms may share: an endpoint's address, AS or country. */
 export interface SharedEnd {
@@ -28,6 +28,8 @@ export interface Departure {
   readonly dst: string;
   /** The properties that it may share with others, most specific first. */
   readonly ends: readonly SharedEnd[];
+  /** The limit that is passed, for people. */
+  readonly limit?: string | undefined;
   /** When it began, Unix seconds. */
   sinceS: number;
   /** The pair's level before the departure. */
@@ -57,7 +59,8 @@ export interface AlarmGroup {
 }
 
 /** An alarm of a pair. */
-export interface Alarm extends Pick<Departure, "cause" | "src" | "dst" | "sinceS" | "usual" | "now"> {
+export interface Alarm
+  extends Pick<Departure, "cause" | "src" | "dst" | "limit" | "sinceS" | "usual" | "now"> {
   /** Counts from 1, in the order of reporting. */
   readonly id: number;
   /** The group that it belongs to. */
@@ -100,8 +103,8 @@ const COMPARED_S = 7 * DAY_S;
 /** On endless input, how long the needed evidence is kept before it is recomputed, s. */
 const KEPT_S = 3600;
 
-/** The evidence that a departure needs to become an alarm, nats. */
-type NeededEvidence = Record<AlarmCause, number>;
+/** The evidence that a departure needs to become an alarm, nats. A limit needs none. */
+type NeededEvidence = Record<Exclude<AlarmCause, "limit">, number>;
 
 /** @internal All departures of a period, the basis for choosing alarms. */
 export interface Calibration {
@@ -191,26 +194,27 @@ export class Alarms {
       this.#groups.leave(alarm.group);
       return { ...found, kind, alarm };
     }
-    const perDay = () => this.#perDay(departure.cause, evidence);
+    const rate = () => departure.cause === "limit" ? {} : { perDay: this.#perDay(departure.cause, evidence) };
     if (alarm) {
       alarm.now = now;
-      return { ...found, kind, alarm, perDay: perDay() };
+      return { ...found, kind, alarm, ...rate() };
     }
-    if (!mustTell && !this.#isEnough(departure.cause, evidence)) return undefined;
+    const { cause } = departure;
+    if (!mustTell && cause !== "limit" && !this.#isEnough(cause, evidence)) return undefined;
     departure.sinceS = timeS;
-    return { ...found, kind: "begin", alarm: this.#begin(departure, now), perDay: perDay() };
+    return { ...found, kind: "begin", alarm: this.#begin(departure, now), ...rate() };
   }
 
   #begin(departure: Departure, now: Level): Alarm {
-    const { cause, src, dst, sinceS, usual } = departure;
+    const { cause, src, dst, limit, sinceS, usual } = departure;
     const id = ++this.numAlarms;
     const group = this.#groups.join(departure, id);
     if (group.id === id) this.numGroups++;
     this.numOpen++;
-    return departure.alarm = { id, cause, src, dst, sinceS, usual, now, group };
+    return departure.alarm = { id, cause, src, dst, limit, sinceS, usual, now, group };
   }
 
-  #isEnough(cause: AlarmCause, evidence: number): boolean {
+  #isEnough(cause: keyof NeededEvidence, evidence: number): boolean {
     const isStale = this.#newestS > this.#neededSinceS + KEPT_S;
     if (!this.#calibration && (isStale || evidence >= this.needed[cause])) this.#recalibrate();
     return evidence >= this.needed[cause];

@@ -34,6 +34,7 @@ import {
   type SharedEnd,
   shiftOf,
 } from "./alarms.ts";
+import { type Limit, LimitDetector, limitsOf } from "./limits.ts";
 import { parseTimedMeasurement, type QuestionMeasurement } from "../rtt/rtt_question.ts";
 import { OutageDetector, REPLIES_BACK } from "./outage_detector.ts";
 import { type ClockTally, PairClock } from "./pair_clock.ts";
@@ -52,6 +53,8 @@ export interface WatchOptions extends AlarmChoice {
   readonly wasTold?: ((finding: Finding) => boolean) | undefined;
   /** How long a new level must last to become the usual one, which ends its alarm, s. */
   readonly newUsualAfterS: number;
+  /** Fixed limits, whose alarms need no evidence (none). */
+  readonly limits?: readonly Limit[] | undefined;
   /** Locates an address; without it, groups share no AS or country. */
   readonly placeOf?: ((address: Uint8Array) => WatchedPlace | undefined) | undefined;
   /** Current time, Unix seconds (default: the machine's clock). */
@@ -94,7 +97,7 @@ export interface WatchedPair {
   readonly ends: readonly SharedEnd[];
   /** The newest measurements, oldest first. The last one is the detector's newest row. */
   readonly recent: readonly TimedMeasurement[];
-  /** The open alarm. If there are two, the outage takes precedence over the shift. */
+  /** The open alarm. If there are several, the outage takes precedence, then the shift. */
   readonly alarm: Alarm | undefined;
 }
 
@@ -112,6 +115,7 @@ interface Pair extends WatchedPair {
   /** Beginning of the open outage. */
   outage: Finding | undefined;
   shift: Departure | undefined;
+  readonly limits: readonly { detector: LimitDetector; passed: Departure | undefined }[];
   /** The last shift whose level became the usual one. */
   former: Departure | undefined;
 }
@@ -266,7 +270,31 @@ export class PairWatch {
     pair.recent.push(own);
     if (pair.recent.length > this.#numKept) pair.recent.shift();
     this.#options.onUsed?.(pair, own);
-    return own.rttCode === null ? this.#useLoss(pair, own) : this.#useReply(pair, own);
+    const findings = own.rttCode === null ? this.#useLoss(pair, own) : this.#useReply(pair, own);
+    return [...findings, ...this.#useLimits(pair, own)];
+  }
+
+  #useLimits(pair: Pair, measurement: TimedMeasurement): Finding[] {
+    const { src, dst, ends, recent } = pair;
+    const { timeS } = measurement;
+    return pair.limits.flatMap((each) => {
+      const { detector, passed } = each;
+      const { text, quantity, withinS } = detector.limit;
+      const found = detector.add(timeS, rttMsOf(measurement));
+      if (!found) return [];
+      const level = levelOf(recent.filter((other) => other.timeS > timeS - withinS).map(rttMsOf));
+      const now = quantity === "loss" ? { ...level, lossRate: detector.share } : level;
+      each.passed = undefined;
+      if (found.kind === "end") {
+        if (passed) passed.now = now;
+        return passed ? [endOf(passed, found.timeS, "usual")] : [];
+      }
+      const usual = { medianMs: NaN, spreadMs: NaN, lossRate: NaN };
+      const common = { cause: "limit" as const, src, dst, ends, limit: text, sinceS: timeS, usual, now };
+      const departure: Departure = { ...common, evidence: 0, alarm: undefined };
+      each.passed = departure;
+      return [{ kind: "begin" as const, departure, now, timeS, history: recent.slice(0, -1) }];
+    });
   }
 
   #useLoss(pair: Pair, measurement: TimedMeasurement): Finding[] {
@@ -336,11 +364,12 @@ export class PairWatch {
       this.#widenSpan(oldest);
       this.numDropped++;
       const timeS = oldest.recent.at(-1)?.timeS ?? NaN;
-      for (const departure of [oldest.outage?.departure, oldest.shift]) {
+      const passed = oldest.limits.map((limit) => limit.passed);
+      for (const departure of [oldest.outage?.departure, oldest.shift, ...passed]) {
         if (departure) findings.push(endOf(departure, timeS, "dropped"));
       }
     }
-    const { changes, placeOf } = this.#options;
+    const { changes, placeOf, limits = [] } = this.#options;
     const [src, dst] = [source, destination].map(formatAddress);
     const [srcPlace, dstPlace] = [source, destination].map((address) => placeOf?.(address) ?? {});
     return {
@@ -357,9 +386,14 @@ export class PairWatch {
       losses: [],
       outage: undefined,
       shift: undefined,
+      limits: limitsOf(limits, src, dst).map((limit) => ({
+        detector: new LimitDetector(limit),
+        passed: undefined,
+      })),
       former: undefined,
       get alarm() {
-        return this.outage?.departure.alarm ?? this.shift?.alarm;
+        const limit = this.limits.find(({ passed }) => passed?.alarm)?.passed;
+        return this.outage?.departure.alarm ?? this.shift?.alarm ?? limit?.alarm;
       },
     };
   }

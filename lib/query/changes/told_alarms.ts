@@ -16,8 +16,8 @@ export class ToldAlarms {
   readonly #numbers = new Map<number, number>();
   #last = 0;
 
-  add({ event, cause, src, dst, time, alarm }: AlarmLine): void {
-    const key = keyOf(event, { cause, src, dst }, time);
+  add({ event, time, alarm, ...ends }: AlarmLine): void {
+    const key = keyOf(event, ends, time);
     this.#numTold.set(key, (this.#numTold.get(key) ?? 0) + 1);
     if (event === "begin") this.#begun.set(key, alarm);
     this.#last = Math.max(this.#last, alarm);
@@ -46,8 +46,8 @@ export class ToldAlarms {
 
 function keyOf(
   event: string,
-  { cause, src, dst }: Pick<AlarmLine, "cause" | "src" | "dst">,
+  { cause, limit = "", src, dst }: Pick<AlarmLine, "cause" | "limit" | "src" | "dst">,
   time: string,
 ): string {
-  return `${event} ${cause} ${src} ${dst} ${time}`;
+  return `${event} ${cause} ${limit} ${src} ${dst} ${time}`;
 }

@@ -46,15 +46,25 @@ Deno.test("promtool accepts the alert rules, and they fire when they should", { 
   const quiet = Object.fromEntries(["1", "2", "3", "4"].map((dst) => [pair("alarm", dst), "0x60"]));
   const tests = [
     unitTest(60, { ...quiet, ...counts("") }, {}),
-    unitTest(60, { ...quiet, ...counts(""), [pair("alarm", "1")]: "0x50 1x10" }, { PingOutage: ["1"] }),
+    unitTest(60, { ...quiet, ...counts(""), [pair("alarm_cause", "1", ',cause="outage"')]: "_x50 1x10" }, {
+      PingOutage: ["1"],
+    }),
     unitTest(60, {
-      ...{ ...quiet, ...counts(""), [pair("alarm", "1")]: "0x50 1x10" },
+      ...{ ...quiet, ...counts(""), [pair("alarm_cause", "1", ',cause="shift"')]: "_x50 1x10" },
       [pair("alarm_size_ms", "1", ',group="7"')]: "_x50 12x10",
     }, { PingRttChanged: ["1"] }),
     unitTest(60, {
+      ...{
+        ...quiet,
+        ...counts(""),
+        [pair("alarm_cause", "1", ',cause="limit",limit="losses above 5 %"')]: "_x50 1x10",
+      },
+      [pair("alarm_size_ms", "2", ',group="7"')]: "_x50 12x10",
+    }, { PingLimitPassed: ["1"] }),
+    unitTest(60, {
       ...{ ...counts(""), [pair("alarm", "1")]: "1x60", [pair("alarm", "2")]: "1x60" },
       ...{ [pair("alarm", "3")]: "1x60", [pair("alarm", "4")]: "0x60" },
-    }, { PingOutage: ["3"], PingSourceUnwell: ["1"] }),
+    }, { PingSourceUnwell: ["1"] }),
     unitTest(60, quiet, { PingWatchAbsent: ["1"] }),
     unitTest(60, { ...counts(""), 'ping_llm_watch_measurements_total{instance="w"}': "9x60" }, {
       PingWatchIdle: ["1"],

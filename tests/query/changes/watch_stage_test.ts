@@ -202,7 +202,7 @@ Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of
     const one = await read("--metric-pairs", "1");
     assertStringIncludes(one, "ping_llm_watch_pairs 2\n");
     assertEquals([...one.matchAll(/^ping_llm_watch_\w+\{src="([^"]*)"/gm)].map(([, src]) => src), [
-      ...["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.1"],
+      ...["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.1"],
     ]);
     Deno.writeTextFileSync(join(folder, "names.csv"), '10.0.0.1,"probe ""A"""\n192.0.2.0/24,docs\n');
     const named = await read("--names", join(folder, "names.csv"));
@@ -256,7 +256,7 @@ Deno.test("watch --listen serves the metrics of Grafana's dashboard and answers 
     const asked = [...JSON.stringify(dashboard).matchAll(/ping_llm_watch_\w+/g)].map(([name]) => name);
     assertEquals([...new Set(asked)].filter((name) => !exported.has(name)), []);
     const unasked = [...exported].filter((name) => !asked.includes(name));
-    assertEquals(unasked, ["ping_llm_watch_dropped_pairs_total"]);
+    assertEquals(unasked, ["ping_llm_watch_dropped_pairs_total", "ping_llm_watch_alarm_cause"]);
     const check = await get("/api/v2/measurements/1001/status-check");
     assertEquals([check.status, check.headers.get("x-ripe-atlas-global-alert")], [200, "1"]);
     const { global_alert, total_alerts, probes } = JSON.parse(check.text);
