@@ -105,7 +105,10 @@ function alarmText({ kind, reason, alarm }: AlarmEvent): string {
 
 /** An alarm's size as text, such as `no reply, usually 20.1 ms` or `+38 ms, 3 x its usual spread`. */
 function sizeText({ cause, limit, usual, now }: Alarm): string {
-  if (limit !== undefined) return `${limit} (${formatMs(now.medianMs)}, ${formatShare(now.lossRate)} lost)`;
+  if (limit !== undefined) {
+    const median = Number.isNaN(now.medianMs) ? "" : `median ${formatMs(now.medianMs)}, `;
+    return `${limit}: ${median}${formatShare(now.lossRate)} lost`;
+  }
   if (cause === "outage") return `no reply, usually ${formatMs(usual.medianMs)}`;
   if (Number.isNaN(now.medianMs) || Number.isNaN(usual.medianMs) || now.lossRate - usual.lossRate > 0.5) {
     return `${formatShare(now.lossRate, 0)} lost, usually ${formatShare(usual.lossRate, 0)}`;

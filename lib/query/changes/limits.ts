@@ -5,7 +5,7 @@
  * @module
  */
 
-/** A limit of the pairs that it is for. */
+/** @internal A limit of the pairs that it is for. */
 export interface Limit {
   /** For people, such as `median RTT above 100 ms for 5m`. */
   readonly text: string;
@@ -27,8 +27,10 @@ export function limitsOf(limits: readonly Limit[], ...addresses: readonly string
 
 /** The window advances in this many steps, which bounds the memory. */
 const NUM_SLOTS = 60;
-/** A window has at least this many measurements, also older ones: one alone is no reason for an alarm. */
+/** A window has at least this many measurements, also older ones. */
 const MIN_COUNT = 3;
+/** At least this many are above the limit or lost: one alone is no reason for an alarm. */
+const MIN_ABOVE = 2;
 
 /** Follows a limit for one pair. */
 export class LimitDetector {
@@ -57,7 +59,8 @@ export class LimitDetector {
     if (Number.isNaN(this.#firstS)) this.#firstS = timeS;
     this.#count(Math.floor(timeS / (withinS / NUM_SLOTS)), quantity === "loss" ? isLost : rttMs > value);
     if (timeS - this.#firstS < withinS || this.#sum.all < MIN_COUNT) return undefined;
-    const isAbove = this.#sum.above / this.#sum.all > (quantity === "loss" ? value : 0.5);
+    const { all, above } = this.#sum;
+    const isAbove = above >= MIN_ABOVE && above / all > (quantity === "loss" ? value : 0.5);
     if (!this.#isPassed) {
       this.#isPassed = isAbove;
       return isAbove ? { kind: "begin", timeS } : undefined;

@@ -271,7 +271,8 @@ export class PairWatch {
     if (pair.recent.length > this.#numKept) pair.recent.shift();
     this.#options.onUsed?.(pair, own);
     const findings = own.rttCode === null ? this.#useLoss(pair, own) : this.#useReply(pair, own);
-    return [...findings, ...this.#useLimits(pair, own)];
+    if (pair.limits.length > 0) findings.push(...this.#useLimits(pair, own));
+    return findings;
   }
 
   #useLimits(pair: Pair, measurement: TimedMeasurement): Finding[] {

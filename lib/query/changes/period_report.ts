@@ -24,6 +24,8 @@ const MAX_DAYS = 400;
 const FIRST_LOSSES = 3;
 /** How many outages of a pair are listed; all are counted. */
 const MAX_OUTAGES = 1000;
+/** Pairs and hours with so few rounds rank as less bad than their losses. */
+const FEW_ROUNDS = 10;
 /** How many of the worst hours are listed. */
 const NUM_WORST = 5;
 
@@ -119,7 +121,7 @@ export interface PeriodReport {
   compare_at?: string;
   /** Rounds of pairs beyond the maximum number. */
   rounds_left_out: number;
-  /** Lowest availability first. */
+  /** Lowest availability first, pairs with few rounds later. */
   pairs: PairSummary[];
   /** All pairs, then groups of two or more that share a source, a destination, or its AS or country. */
   groups: GroupSummary[];
@@ -215,7 +217,7 @@ export class PeriodTally {
       ...(compareAtS !== undefined && { compare_at: isoTime(compareAtS) }),
       rounds_left_out: this.numLeftOut,
       pairs: pairs.map((pair) => pair.summary(span, names)).sort((a, b) =>
-        (a.availability ?? 0) - (b.availability ?? 0) || (b.median_ms ?? 0) - (a.median_ms ?? 0)
+        lossRate(b) - lossRate(a) || (b.median_ms ?? 0) - (a.median_ms ?? 0)
       ),
       groups: Array.from(groups, ([group, rounds]) => {
         const name = names.of(group.replace(/^(src|dst) /, ""));
@@ -290,7 +292,6 @@ class Rounds {
     const [firstDay, lastDay] = [firstS, lastS].map((timeS) => Math.floor(timeS / DAY_S));
     const [firstHour, lastHour] = [firstS, lastS].map((timeS) => Math.floor(timeS / HOUR_S));
     const hours = Array.from(this.hours, ([hour, counts]) => ({ time: isoTime(HOUR_S * hour), ...counts }));
-    const lossRate = ({ rounds, lost }: HourSummary) => lost / rounds;
     return {
       ...summaryOf(this.#all),
       measured: this.hours.size / (lastHour - firstHour + 1),
@@ -426,6 +427,11 @@ function summaryOf(tally = new RttTally()): RoundsSummary {
   const [median_ms, q95, q99] = [0.5, 0.95, 0.99].map((q) => msOf(tally.quantileMs(q)));
   const jitter_ms = msOf(jitterMs);
   return { rounds, lost, availability, median_ms, "q0.95_ms": q95, "q0.99_ms": q99, jitter_ms };
+}
+
+/** The order of pairs and hours: a single loss of a few rounds is not the worst. */
+function lossRate({ rounds, lost }: { rounds: number; lost: number }): number {
+  return lost / (rounds + FEW_ROUNDS);
 }
 
 /** Rounds to five digits. */

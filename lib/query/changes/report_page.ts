@@ -2,10 +2,11 @@
 import { lineChart, spanChart } from "../../base/report/charts.ts";
 import { type Block, element, pageOf, tableOf } from "../../base/report/page.ts";
 import { FULL_WIDTH } from "../../base/report/theme.ts";
-import { escapeHtml, formatCount, formatMs, formatSeconds, formatTime } from "../../base/text.ts";
+import { escapeHtml, formatCount, formatMs, formatSeconds, formatTime, isoTime } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
 import type {
   GroupSummary,
+  Outage,
   PairsSummary,
   PairSummary,
   PeriodReport,
@@ -16,14 +17,14 @@ import type {
 const MAX_ROWS = 500;
 /** How many pairs the timeline shows. */
 const MAX_TIMELINES = 100;
-/** How many pairs and groups have their own charts. */
-const MAX_DETAILS = 60;
+/** How many groups and pairs have their own charts. */
+const MAX_DETAILS = { groups: 20, pairs: 40 };
 const LABEL_PX = 260;
 const CHART_SIZE = { width: 330, height: 150 };
 const KINDS = ["outage", "other alarm", "not measured", "measured"] as const;
 
 const SUMMARY_HEADINGS = ["availability", "rounds", "lost", "median", "95 %", "99 %", "jitter"];
-const OUTAGE_HEADINGS = ["outages", "down", "longest", "measured"];
+const OUTAGE_HEADINGS = ["outages", "down", "measured"];
 
 /** Renders a report as HTML. @param source The measurements, for its title. */
 export async function reportPage(report: PeriodReport, source: string): Promise<string> {
@@ -118,7 +119,9 @@ function timelineOf(report: PeriodReport): Block {
   const spans = [
     ...shown.flatMap((pair) => [
       spanOf(nameOf(pair), "measured", report),
-      ...pair.outages.listed.map((outage) => spanOf(nameOf(pair), "outage", outage)),
+      ...pair.outages.listed.map((outage) =>
+        spanOf(nameOf(pair), "outage", { ...outage, to: endOf(outage) })
+      ),
       ...pair.not_measured.map((gap) => spanOf(nameOf(pair), "not measured", gap)),
     ]),
     ...alarms.filter(({ cause }) => cause !== "outage")
@@ -132,6 +135,11 @@ function timelineOf(report: PeriodReport): Block {
     }`,
     chart: spanChart({ rows, kinds: KINDS, spans, width: FULL_WIDTH - LABEL_PX }),
   };
+}
+
+/** An open outage is known until the pair's last round. */
+function endOf({ from, to, seconds }: Outage): string {
+  return to ?? isoTime(Date.parse(from) / 1000 + seconds);
 }
 
 function comparisonOf({ pairs, groups }: PeriodReport, at: string): Block[] {
@@ -171,20 +179,16 @@ function comparisonOf({ pairs, groups }: PeriodReport, at: string): Block[] {
 /** Charts and tables by day and hour, folded up. */
 function detailsOf({ pairs, groups }: PeriodReport): Block[] {
   const all: [name: string, of: PairsSummary][] = [
-    ...groups.map((group): [string, PairsSummary] => [groupName(group), group]),
-    ...pairs.map((pair): [string, PairsSummary] => [nameOf(pair), pair]),
+    ...groups.slice(0, MAX_DETAILS.groups).map((each): [string, PairsSummary] => [groupName(each), each]),
+    ...pairs.slice(0, MAX_DETAILS.pairs).map((each): [string, PairsSummary] => [nameOf(each), each]),
   ];
-  const notes = all.length > MAX_DETAILS
-    ? [
-      element(
-        "p",
-        `The first ${MAX_DETAILS} of ${all.length} groups and pairs; the report as JSON contains all.`,
-      ),
-    ]
+  const numMore = groups.length + pairs.length - all.length;
+  const notes = numMore > 0
+    ? [element("p", `The report as JSON contains ${numMore} more groups and pairs.`)]
     : [];
   return [
     ...notes,
-    ...all.slice(0, MAX_DETAILS).flatMap(([name, of], i): Block[] => [
+    ...all.flatMap(([name, of], i): Block[] => [
       `<details>\n<summary>${escapeHtml(name)}</summary>`,
       {
         beside: [
@@ -272,10 +276,10 @@ function summaryCells(of: RoundsSummary): string[] {
 }
 
 function outageCells({ outages, measured }: PairSummary | GroupSummary): string[] {
-  const { count, seconds, longest_s } = outages;
+  const { count, seconds } = outages;
   return [
     String(count),
-    ...[seconds, longest_s].map((each) => count === 0 ? "–" : formatSeconds(each)),
+    count === 0 ? "–" : formatSeconds(seconds),
     `${Math.floor(1000 * measured) / 10} %`,
   ];
 }

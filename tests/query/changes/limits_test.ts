@@ -45,7 +45,7 @@ Deno.test("watch --above and --loss-above raise alarms while the last minutes ar
   ]);
   const [begin] = lines.filter(({ limit }) => limit === rtt);
   assertEquals([begin.text, begin.rtt_ms, begin.per_day, begin.size_ms], [
-    "median RTT above 100 ms for 5m (120 ms, 0.0 % lost)",
+    "median RTT above 100 ms for 5m: median 120 ms, 0.0 % lost",
     120,
     undefined,
     undefined,
