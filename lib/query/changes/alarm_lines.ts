@@ -81,7 +81,7 @@ export function alarmLine(
     size_ms: numberOf(shiftMs),
     size_spreads: numberOf(shiftMs / Math.max(MIN_SPREAD_MS, usual.spreadMs)),
     evidence: numberOf(evidence),
-    per_day: numberOf(perDay),
+    per_day: limit === undefined ? numberOf(perDay) : undefined,
     group: group.id,
     shared: group.shared,
     open_in_group: group.numOpen,

@@ -194,15 +194,14 @@ export class Alarms {
       this.#groups.leave(alarm.group);
       return { ...found, kind, alarm };
     }
-    const rate = () => departure.cause === "limit" ? {} : { perDay: this.#perDay(departure.cause, evidence) };
+    const perDay = () => this.#perDay(departure.cause, evidence);
     if (alarm) {
       alarm.now = now;
-      return { ...found, kind, alarm, ...rate() };
+      return { ...found, kind, alarm, perDay: perDay() };
     }
-    const { cause } = departure;
-    if (!mustTell && cause !== "limit" && !this.#isEnough(cause, evidence)) return undefined;
+    if (!mustTell && !this.#isEnough(departure.cause, evidence)) return undefined;
     departure.sinceS = timeS;
-    return { ...found, kind: "begin", alarm: this.#begin(departure, now), ...rate() };
+    return { ...found, kind: "begin", alarm: this.#begin(departure, now), perDay: perDay() };
   }
 
   #begin(departure: Departure, now: Level): Alarm {
@@ -214,7 +213,8 @@ export class Alarms {
     return departure.alarm = { id, cause, src, dst, limit, sinceS, usual, now, group };
   }
 
-  #isEnough(cause: keyof NeededEvidence, evidence: number): boolean {
+  #isEnough(cause: AlarmCause, evidence: number): boolean {
+    if (cause === "limit") return true;
     const isStale = this.#newestS > this.#neededSinceS + KEPT_S;
     if (!this.#calibration && (isStale || evidence >= this.needed[cause])) this.#recalibrate();
     return evidence >= this.needed[cause];
