@@ -28,7 +28,7 @@ const OWN = {
   "watch --output": jsonLine("event", "alarm", "time", "since"),
   "watch --report": anyOf(
     /^<!DOCTYPE html>[^]*<meta name="generator" content="ping-llm">\n<title>Report of /,
-    /^\{"from":"[^"]*","to":"[^"]*",.*"rounds_left_out":\d/,
+    /^\{"from":"[^"]*","to":"[^"]*",.*"left_out":\{/,
   ),
   "watch --metrics": /^# HELP ping_llm_watch_/,
 };

@@ -20,7 +20,8 @@ export const watchCommand = command({
     "reports what --output does not contain; to read rotated files again, name them too ('pings.jsonl*'). " +
     "lib/query/changes has a Grafana dashboard of the metrics (grafana.json) and alerts for Prometheus (prometheus_rules.yml).",
   reads: "measurements as they arrive, optionally a checkpoint",
-  writes: "alarms as text for people, or as JSON lines: beginning, size, evidence, group, end",
+  writes:
+    "alarms as text for people, or as JSON lines: beginning, size, evidence, group, end; with `--report` a report of the period",
   example: "--input data/pings.jsonl --follow",
   main: ["input", "output", "follow", "falseAlarms", "report"],
   options: {

@@ -134,15 +134,16 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const isRead = !options.follow && !stage.signal.aborted;
   if (isRead) await tell(watch.finish());
   lines?.commit();
+  const { counts, text } = countsOf(watch, arriving);
   if (report && isRead) {
     stage.log(`writing the report of ${formatCount(report.tally.numPairs)} pairs`);
-    await report.write(input);
+    const { unusable, late, inFuture: in_future, wrongClock: with_a_wrong_clock } = counts;
+    await report.write(input, { unusable, late, in_future, with_a_wrong_clock });
   }
   await webhook?.finish(stage.signal.aborted ? LAST_POSTS_MS.signal : LAST_POSTS_MS.end, stage.signal);
   await metricsFile?.run({ mustSucceed: isRead });
   await server?.stop(MONITOR_LIMITS.maxRequestS);
   if (webhook && webhook.numWaiting > 0) stage.log(`${webhook.numWaiting} alarms were not posted`);
-  const { counts, text } = countsOf(watch, arriving);
   const shown = isText ? table.toString() : "";
   if (stage.signal.aborted && shown !== "") printLine(`\n${shown}`);
   readings.end();
@@ -171,7 +172,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
 
 /** The files of `--report`, opened before the work begins. */
 function openReport(
-  { report: paths, period, compareAt, follow, maxPairs, overwrite }: Options,
+  { report: paths, period, compareAt, follow, maxPairs, overwrite, zone }: Options,
   names: AddressNames,
 ): ReportFiles | undefined {
   if (paths.length === 0) {
@@ -190,8 +191,8 @@ function openReport(
       `Cannot use --report ${shortened(wrong)}: expected a name that ends with .html or .json`,
     );
   }
-  const [fromS, toS] = period === undefined ? [] : periodOf(period);
-  const compareAtS = compareAt === undefined ? undefined : timeOption("compare-at", compareAt);
+  const [fromS, toS] = period === undefined ? [] : periodOf(period, zone);
+  const compareAtS = compareAt === undefined ? undefined : timeOption("compare-at", compareAt, zone);
   const tally = new PeriodTally({ fromS, toS, compareAtS, maxPairs, names });
   return new ReportFiles(tally, paths, overwrite);
 }
@@ -207,8 +208,9 @@ class ReportFiles implements Disposable {
     );
   }
 
-  async write(inputs: readonly string[]): Promise<void> {
-    const report = this.tally.report();
+  /** @param leftOut Counts of measurements that are not in the report. */
+  async write(inputs: readonly string[], leftOut: Readonly<Record<string, number>>): Promise<void> {
+    const report = this.tally.report(leftOut);
     for (const file of this.#files) {
       const isPage = file.path.endsWith(".html");
       const texts = isPage ? [await reportPage(report, shortened(inputs.join(", ")))] : reportJson(report);
@@ -223,14 +225,14 @@ class ReportFiles implements Disposable {
 }
 
 /** Parses `--period`. @throws {UsageError} If it is not two times in order. */
-function periodOf(text: string): [fromS: number, toS: number] {
+function periodOf(text: string, zone?: string): [fromS: number, toS: number] {
   const [from, to, ...others] = text.split("..");
   if (to === undefined || others.length > 0) {
     throw new UsageError(
       `Cannot use --period ${shortened(text)}: expected two times such as 2026-11-01..2026-12-01`,
     );
   }
-  const [fromS, toS] = [from, to].map((time) => timeOption("period", time));
+  const [fromS, toS] = [from, to].map((time) => timeOption("period", time, zone));
   if (fromS < toS) return [fromS, toS];
   throw new UsageError(`Cannot use --period ${shortened(text)}: the end is not after the beginning`);
 }

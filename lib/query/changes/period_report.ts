@@ -119,8 +119,8 @@ export interface PeriodReport {
   from: string;
   to: string;
   compare_at?: string;
-  /** Rounds of pairs beyond the maximum number. */
-  rounds_left_out: number;
+  /** Measurements of the whole input that are not in the report, by reason. */
+  left_out: Record<string, number>;
   /** Lowest availability first, pairs with few rounds later. */
   pairs: PairSummary[];
   /** All pairs, then groups of two or more that share a source, a destination, or its AS or country. */
@@ -141,8 +141,7 @@ export class PeriodTally {
   readonly #pairs = new Map<string, PairRounds>();
   readonly #alarms = new Map<number, ReportedAlarm>();
   readonly #span = { firstS: Infinity, lastS: -Infinity };
-  /** Rounds of pairs beyond the maximum number. */
-  numLeftOut = 0;
+  #numOfFurther = 0;
 
   constructor(options: PeriodOptions) {
     this.#options = options;
@@ -161,7 +160,7 @@ export class PeriodTally {
     let rounds = this.#pairs.get(key);
     if (!rounds) {
       if (this.#pairs.size >= maxPairs) {
-        this.numLeftOut++;
+        this.#numOfFurther++;
         return;
       }
       this.#pairs.set(key, rounds = new PairRounds(pair, compareAtS));
@@ -187,8 +186,13 @@ export class PeriodTally {
     else if (known) known.text = text;
   }
 
-  /** @throws {UserError} If there are no rounds. */
-  report(): PeriodReport {
+  /**
+   * The report of all rounds so far.
+   *
+   * @param leftOut Counts of other measurements that are not in it, by reason.
+   * @throws {UserError} If there are no rounds.
+   */
+  report(leftOut: Readonly<Record<string, number>> = {}): PeriodReport {
     const { firstS, lastS } = this.#span;
     if (this.#pairs.size === 0) {
       throw new UserError("Cannot report: found no measurements in the period; correct --period");
@@ -215,7 +219,7 @@ export class PeriodTally {
       from: isoTime(firstS),
       to: isoTime(lastS),
       ...(compareAtS !== undefined && { compare_at: isoTime(compareAtS) }),
-      rounds_left_out: this.numLeftOut,
+      left_out: { ...leftOut, of_further_pairs: this.#numOfFurther },
       pairs: pairs.map((pair) => pair.summary(span, names)).sort((a, b) =>
         lossRate(b) - lossRate(a) || (b.median_ms ?? 0) - (a.median_ms ?? 0)
       ),

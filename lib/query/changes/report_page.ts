@@ -1,6 +1,6 @@
 /** The report of a period as a page. @module */
 import { lineChart, spanChart } from "../../base/report/charts.ts";
-import { type Block, element, pageOf, tableOf } from "../../base/report/page.ts";
+import { type Block, contentsOf, element, pageOf, tableOf } from "../../base/report/page.ts";
 import { FULL_WIDTH } from "../../base/report/theme.ts";
 import { escapeHtml, formatCount, formatMs, formatSeconds, formatTime, isoTime } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
@@ -28,22 +28,22 @@ const OUTAGE_HEADINGS = ["outages", "down", "measured"];
 
 /** Renders a report as HTML. @param source The measurements, for its title. */
 export async function reportPage(report: PeriodReport, source: string): Promise<string> {
-  const { from, to, pairs, groups, alarms, rounds_left_out, compare_at } = report;
+  const { from, to, pairs, groups, alarms, left_out, compare_at } = report;
+  const missing = Object.entries(left_out).filter(([, count]) => count > 0)
+    .map(([reason, count]) => `${formatCount(count)} ${reason.replaceAll("_", " ")}`);
   const rounds = pairs.reduce((sum, each) => sum + each.rounds, 0);
   const outages = pairs.flatMap((pair) =>
     pair.outages.listed.map((outage) => ({ where: nameOf(pair), ...outage }))
   );
   const numOutages = pairs.reduce((sum, each) => sum + each.outages.count, 0);
-  const parts: Block[] = [
+  const intro = [
     element(
       "p",
       `${timeText(from)} to ${timeText(to)} UTC: ${formatCount(rounds)} rounds of ${
         formatCount(pairs.length)
       } pairs, ` +
         `${formatCount(numOutages)} outages, ${formatCount(alarms.length)} alarms.` +
-        (rounds_left_out > 0
-          ? ` ${formatCount(rounds_left_out)} rounds of further pairs are left out; raise --max-pairs.`
-          : ""),
+        (missing.length > 0 ? ` Not in the report: ${missing.join(", ")}.` : ""),
     ),
     element(
       "p",
@@ -53,6 +53,8 @@ export async function reportPage(report: PeriodReport, source: string): Promise<
         "difference between the RTTs of successive replies (RFC 3550, section 6.4.1, averaged over all replies). " +
         "RTTs are accurate to 0.4 %, or 4 µs. Days and hours are in UTC.",
     ),
+  ];
+  const parts: Block[] = [
     element("h2", "Timeline"),
     timelineOf(report),
     element("h2", "Pairs"),
@@ -97,7 +99,7 @@ export async function reportPage(report: PeriodReport, source: string): Promise<
     element("h2", "By day and hour"),
     ...detailsOf(report),
   ];
-  return await pageOf(`Report of ${source}`, parts);
+  return await pageOf(`Report of ${source}`, [...intro, contentsOf(parts), ...parts]);
 }
 
 function timelineOf(report: PeriodReport): Block {

@@ -6,6 +6,7 @@ import {
   renderPicture,
   renderSvg,
   rowChart,
+  spanChart,
 } from "../../../lib/base/report/charts.ts";
 
 function textsOf(svg: string): string[] {
@@ -109,4 +110,23 @@ Deno.test("renderPicture() draws on white, without CSS variables", async () => {
   const svg = await renderPicture(lineChart(LINES));
   assert(!svg.includes("var("));
   for (const color of ["white", "#0067a8", "#a4adb6"]) assert(svg.includes(color), color);
+});
+
+Deno.test("spanChart() draws spans in the order of their kinds, and short ones too", async () => {
+  const spans = [
+    { row: "b", kind: "out", from: 500_000, to: 500_001 },
+    { row: "a", kind: "measured", from: 0, to: 1_000_000 },
+    { row: "b", kind: "measured", from: 0, to: 1_000_000 },
+  ];
+  const svg = await renderSvg(spanChart({ rows: ["a", "b"], kinds: ["out", "measured"], spans, width: 100 }));
+  const [bars] = marksOf(svg, "rect");
+  const drawn = [...bars.matchAll(/d="(M[^"]*)"/g)].map(([, path]) => {
+    const [x, y] = numbersAfter("[M,]", path);
+    return { x, y, width: numbersAfter("h", path)[0] };
+  });
+  assertEquals(drawn.map(({ x, width }) => [x, width]), [[0, 100], [0, 100], [50, 2]]);
+  assert(drawn[0].y < drawn[1].y && drawn[1].y === drawn[2].y);
+  assertEquals(textsOf(svg).filter((text) => ["a", "b", "out", "measured"].includes(text)).sort(), [
+    ...["a", "b", "measured", "out"],
+  ]);
 });

@@ -131,16 +131,17 @@ Deno.test("watch --report writes a page and JSON of a period, and names what it 
   const [input, names, page, json] = ["pings.csv", "names.csv", "r.html", "r.json"].map((name) =>
     folder.at(name)
   );
-  Deno.writeTextFileSync(input, `src,dst,time,rtt\n${lines.join("\n")}\n`);
+  Deno.writeTextFileSync(input, `src,dst,time,rtt\n${lines.join("\n")}\n10.0.0.1,nowhere,${START_S},1\n`);
   Deno.writeTextFileSync(names, '10.0.0.1,"<b>hq</b>"\n');
   const usual = ["watch", "--input", input, "--report"];
   await succeed(
     ...[...usual, page, json, "--names", names, "--output", folder.at("alarms.jsonl")],
     ...["--period", "2026-11-17T01:00:00Z..2026-11-18", "--compare-at", "2026-11-17T10:00:00Z"],
   );
-  const { from, to, pairs: [pair], groups, alarms } = JSON.parse(Deno.readTextFileSync(json));
+  const { from, to, left_out, pairs: [pair], groups, alarms } = JSON.parse(Deno.readTextFileSync(json));
   assertEquals([from, to, groups], ["2026-11-17T01:00:00Z", "2026-11-17T23:59:00Z", []]);
   assertEquals([pair.src_name, pair.rounds, pair.lost, pair.measured], ["<b>hq</b>", 1260, 30, 21 / 23]);
+  assertEquals(left_out, { unusable: 1, late: 0, in_future: 0, with_a_wrong_clock: 0, of_further_pairs: 0 });
   assertEquals(pair.outages, {
     count: 1,
     seconds: 1800,
@@ -156,7 +157,15 @@ Deno.test("watch --report writes a page and JSON of a period, and names what it 
   assert(alarms.some(({ cause, to }: Record<string, unknown>) => cause === "outage" && to !== null));
   const html = Deno.readTextFileSync(page);
   assertMatch(html, /10\.0\.0\.1 \(&lt;b&gt;hq&lt;\/b&gt;\) -&gt; 192\.0\.2\.1/);
-  for (const part of ["30 min 00 s", "97.619 %", 'id="timeline"', "Before and after 2026-11-17 10:00"]) {
+  for (
+    const part of [
+      "Not in the report: 1 unusable.",
+      "30 min 00 s",
+      "97.619 %",
+      'id="timeline"',
+      "Before and after 2026-11-17 10:00",
+    ]
+  ) {
     assert(html.includes(part), part);
   }
   assert(!/<script|<link|\bon\w+=|(?:src|href)="(?!#)/.test(html), "the page loads or runs nothing");

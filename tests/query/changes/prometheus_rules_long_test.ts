@@ -65,6 +65,9 @@ Deno.test("promtool accepts the alert rules, and they fire when they should", { 
       ...{ ...counts(""), [pair("alarm", "1")]: "1x60", [pair("alarm", "2")]: "1x60" },
       ...{ [pair("alarm", "3")]: "1x60", [pair("alarm", "4")]: "0x60" },
     }, { PingSourceUnwell: ["1"] }),
+    unitTest(60, {
+      ...{ ...quiet, ...counts(""), [pair("alarm_cause", "1", ',cause="loss"')]: "_x50 1x10" },
+    }, { PingLossesRose: ["1"] }),
     unitTest(60, quiet, { PingWatchAbsent: ["1"] }),
     unitTest(60, { ...counts(""), 'ping_llm_watch_measurements_total{instance="w"}': "9x60" }, {
       PingWatchIdle: ["1"],
