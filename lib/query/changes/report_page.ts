@@ -35,6 +35,7 @@ export async function reportPage(report: PeriodReport, source: string): Promise<
   const outages = pairs.flatMap((pair) =>
     pair.outages.listed.map((outage) => ({ where: nameOf(pair), ...outage }))
   );
+  const name = namesOf(report);
   const numOutages = pairs.reduce((sum, each) => sum + each.outages.count, 0);
   const intro = [
     element(
@@ -56,7 +57,7 @@ export async function reportPage(report: PeriodReport, source: string): Promise<
   ];
   const parts: Block[] = [
     element("h2", "Timeline"),
-    timelineOf(report),
+    timelineOf(report, name),
     element("h2", "Pairs"),
     ...limitedTable(["pair", ...SUMMARY_HEADINGS, ...OUTAGE_HEADINGS], pairs, (pair) => [
       nameOf(pair),
@@ -66,7 +67,7 @@ export async function reportPage(report: PeriodReport, source: string): Promise<
     ...(groups.length === 0 ? [] : [
       element("h2", "Groups of pairs"),
       ...limitedTable(["group", "pairs", ...SUMMARY_HEADINGS, ...OUTAGE_HEADINGS], groups, (group) => [
-        groupName(group),
+        nameOf(group),
         String(group.pairs),
         ...summaryCells(group),
         ...outageCells(group),
@@ -76,7 +77,7 @@ export async function reportPage(report: PeriodReport, source: string): Promise<
     element("h2", "Outages"),
     ...(outages.length === 0 ? [element("p", "None.")] : limitedTable(
       ["from", "to", "lasted", "pair", "lost rounds"],
-      outages.sort((a, b) => a.from < b.from ? -1 : 1),
+      outages.sort((a, b) => Date.parse(a.from) - Date.parse(b.from)),
       ({ from, to, seconds, where, rounds }) => [
         timeText(from),
         to === null ? "open" : timeText(to),
@@ -92,7 +93,7 @@ export async function reportPage(report: PeriodReport, source: string): Promise<
       ({ from, to, src, dst, text }) => [
         timeText(from),
         to === null ? "open" : timeText(to),
-        namesOf(report)(src, dst),
+        name(src, dst),
         text,
       ],
     )),
@@ -102,12 +103,11 @@ export async function reportPage(report: PeriodReport, source: string): Promise<
   return await pageOf(`Report of ${source}`, [...intro, contentsOf(parts), ...parts]);
 }
 
-function timelineOf(report: PeriodReport): Block {
+function timelineOf(report: PeriodReport, name: ReturnType<typeof namesOf>): Block {
   const { pairs, alarms } = report;
   const shown = pairs.slice(0, MAX_TIMELINES);
   const rows = shown.map(nameOf);
   const end = Date.parse(report.to);
-  const name = namesOf(report);
   const spanOf = (
     row: string,
     kind: typeof KINDS[number],
@@ -145,12 +145,7 @@ function endOf({ from, to, seconds }: Outage): string {
 }
 
 function comparisonOf({ pairs, groups }: PeriodReport, at: string): Block[] {
-  const sides = [
-    ...groups.map((each) => ({ ...each, what: groupName(each) })),
-    ...pairs.map((each) => (
-      { ...each, what: nameOf(each) }
-    )),
-  ];
+  const sides = [...groups, ...pairs];
   const headings = ["availability", "median", "95 %", "jitter"];
   return [
     element("h2", `Before and after ${timeText(at)} UTC`),
@@ -162,11 +157,12 @@ function comparisonOf({ pairs, groups }: PeriodReport, at: string): Block[] {
         "median changed",
       ],
       sides,
-      ({ what, before, after }) => {
+      (each) => {
+        const { before, after } = each;
         const cells = [before, after].map((side) => side ? summaryCells(side) : []);
         const change = (after?.median_ms ?? NaN) - (before?.median_ms ?? NaN);
         return [
-          what,
+          nameOf(each),
           ...cells.flatMap((
             [availability, , , median, q95, , jitter],
           ) => [availability, median, q95, jitter]),
@@ -180,18 +176,15 @@ function comparisonOf({ pairs, groups }: PeriodReport, at: string): Block[] {
 
 /** Charts and tables by day and hour, folded up. */
 function detailsOf({ pairs, groups }: PeriodReport): Block[] {
-  const all: [name: string, of: PairsSummary][] = [
-    ...groups.slice(0, MAX_DETAILS.groups).map((each): [string, PairsSummary] => [groupName(each), each]),
-    ...pairs.slice(0, MAX_DETAILS.pairs).map((each): [string, PairsSummary] => [nameOf(each), each]),
-  ];
+  const all = [...groups.slice(0, MAX_DETAILS.groups), ...pairs.slice(0, MAX_DETAILS.pairs)];
   const numMore = groups.length + pairs.length - all.length;
   const notes = numMore > 0
     ? [element("p", `The report as JSON contains ${numMore} more groups and pairs.`)]
     : [];
   return [
     ...notes,
-    ...all.flatMap(([name, of], i): Block[] => [
-      `<details>\n<summary>${escapeHtml(name)}</summary>`,
+    ...all.flatMap((of, i): Block[] => [
+      `<details>\n<summary>${escapeHtml(nameOf(of))}</summary>`,
       {
         beside: [
           chartOf(`days-${i}`, "By day", of.days, ({ day }) => Date.parse(day), "utc"),
@@ -299,12 +292,9 @@ function timeText(time: string): string {
   return formatTime(Date.parse(time) / 1000).replace(" UTC", "");
 }
 
-function nameOf({ src, src_name, dst, dst_name }: PairSummary): string {
-  return `${withName(src, src_name)} -> ${withName(dst, dst_name)}`;
-}
-
-function groupName({ group, name }: GroupSummary): string {
-  return withName(group, name);
+function nameOf(of: PairSummary | GroupSummary): string {
+  if ("group" in of) return withName(of.group, of.name);
+  return `${withName(of.src, of.src_name)} -> ${withName(of.dst, of.dst_name)}`;
 }
 
 /** Names the pair of two addresses. */
