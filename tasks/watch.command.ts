@@ -44,7 +44,7 @@ export const watchCommand = command({
     ),
     report: option.paths(
       uses.outputFile(),
-      "write a report of the period to these files, as a page (F.html) or as JSON (F.json): for each " +
+      "write a report of the period to these files, as a page (F.html) or as JSON (F.json), which --json also prints: for each " +
         "pair and group of pairs the availability, outages, RTTs by day and hour, jitter and worst hours (200 kB of memory " +
         "for each pair and month)",
       { value: "F.html" },

@@ -15,7 +15,7 @@ import { type Expectation, expectationsOf, PairExpectations } from "../lib/query
 import { readKey } from "../lib/cli/fetch/api_client.ts";
 import { Webhook, WEBHOOK_TIMES, webhookUrl } from "../lib/cli/webhook.ts";
 import type { AlarmEvent, Calibration } from "../lib/query/changes/alarms.ts";
-import { PeriodTally, reportJson } from "../lib/query/changes/period_report.ts";
+import { type PeriodReport, PeriodTally, reportJson } from "../lib/query/changes/period_report.ts";
 import { reportPage } from "../lib/query/changes/report_page.ts";
 import { PairWatch, type WatchOptions } from "../lib/query/changes/pair_watch.ts";
 import { ToldAlarms } from "../lib/query/changes/told_alarms.ts";
@@ -48,13 +48,18 @@ const METRICS_MS = 10_000;
 const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
 /** The largest share of an input that may be left out. */
 const MAX_LEFT_OUT = 0.05;
+/** Days and hours of the pairs in a report that --json prints, about 150 bytes each. */
+const MAX_PRINTED = 2_000_000;
 /** Limits for monitoring clients. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
 export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const { input, metrics, metricPairs, overwrite } = options;
-  if (options.json && options.output === undefined) {
-    throw new UsageError("Cannot use --json: the alarms use standard output; add --output FILE");
+  const isReport = options.report.length > 0;
+  if (options.json && options.output === undefined && !isReport) {
+    throw new UsageError(
+      "Cannot use --json: the alarms use standard output; add --output FILE, or --report FILE to print the report",
+    );
   }
   const listenAt = options.listen === undefined ? undefined : placeOf(options.listen);
   using webhook = webhookOf(options, stage);
@@ -94,7 +99,9 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   const refresh = async () => await expectations?.update(watch.foremostPairs(metricPairs));
   const isText = options.text || !options.json && Deno.stdout.isTerminal();
   const table = new AlarmTable(names);
-  using lines = isText && options.output === undefined ? undefined : openAlarms(options, told);
+  // The report contains the alarms.
+  const isSilent = isText || options.json;
+  using lines = isSilent && options.output === undefined ? undefined : openAlarms(options, told);
   using progress = stage.progress("watching", { unit: "measurements" });
   let metricsOutput = ownOutput("watch --metrics", overwrite);
   const writeMetrics = async (path: string) => {
@@ -135,10 +142,11 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   if (isRead) await tell(watch.finish());
   lines?.commit();
   const { counts, text } = countsOf(watch, arriving);
+  let reported: PeriodReport | undefined;
   if (report && isRead) {
     stage.log(`writing the report of ${formatCount(report.tally.numPairs)} pairs`);
     const { unusable, late, inFuture: in_future, wrongClock: with_a_wrong_clock } = counts;
-    await report.write(input, { unusable, late, in_future, with_a_wrong_clock });
+    reported = await report.write(input, { unusable, late, in_future, with_a_wrong_clock });
   }
   await webhook?.finish(stage.signal.aborted ? LAST_POSTS_MS.signal : LAST_POSTS_MS.end, stage.signal);
   await metricsFile?.run({ mustSucceed: isRead });
@@ -166,6 +174,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
       ...snakeKeys({ reading: readings.list }, true),
       ...snakeKeys(counts),
       needed_evidence: watch.alarms.needed,
+      ...(options.json && reported && { report: printable(reported) }),
     },
   };
 });
@@ -209,7 +218,10 @@ class ReportFiles implements Disposable {
   }
 
   /** @param leftOut Counts of measurements that are not in the report. */
-  async write(inputs: readonly string[], leftOut: Readonly<Record<string, number>>): Promise<void> {
+  async write(
+    inputs: readonly string[],
+    leftOut: Readonly<Record<string, number>>,
+  ): Promise<PeriodReport> {
     const report = this.tally.report(leftOut);
     for (const file of this.#files) {
       const isPage = file.path.endsWith(".html");
@@ -217,11 +229,21 @@ class ReportFiles implements Disposable {
       for (const text of texts) file.writeSync(new TextEncoder().encode(text));
       file.commit();
     }
+    return report;
   }
 
   [Symbol.dispose](): void {
     this.#opened.dispose();
   }
+}
+
+/** @throws {UserError} If a report is too long for a single text. */
+function printable(report: PeriodReport): PeriodReport {
+  const numLines = report.pairs.reduce((sum, { days, hours }) => sum + days.length + hours.length, 0);
+  if (numLines <= MAX_PRINTED) return report;
+  throw new UserError(
+    `Cannot print the report of ${report.pairs.length} pairs: it is too long; leave out --json and use --report F.json`,
+  );
 }
 
 /** Parses `--period`. @throws {UsageError} If it is not two times in order. */

@@ -134,11 +134,12 @@ Deno.test("watch --report writes a page and JSON of a period, and names what it 
   Deno.writeTextFileSync(input, `src,dst,time,rtt\n${lines.join("\n")}\n10.0.0.1,nowhere,${START_S},1\n`);
   Deno.writeTextFileSync(names, '10.0.0.1,"<b>hq</b>"\n');
   const usual = ["watch", "--input", input, "--report"];
-  await succeed(
-    ...[...usual, page, json, "--names", names, "--output", folder.at("alarms.jsonl")],
+  const { stdout } = await succeed(
+    ...[...usual, page, json, "--names", names, "--json"],
     ...["--period", "2026-11-17T01:00:00Z..2026-11-18", "--compare-at", "2026-11-17T10:00:00Z"],
   );
   const { from, to, left_out, pairs: [pair], groups, alarms } = JSON.parse(Deno.readTextFileSync(json));
+  assertEquals(JSON.parse(stdout).report, JSON.parse(Deno.readTextFileSync(json)));
   assertEquals([from, to, groups], ["2026-11-17T01:00:00Z", "2026-11-17T23:59:00Z", []]);
   assertEquals([pair.src_name, pair.rounds, pair.lost, pair.measured], ["<b>hq</b>", 1260, 30, 21 / 23]);
   assertEquals(left_out, { unusable: 1, late: 0, in_future: 0, with_a_wrong_clock: 0, of_further_pairs: 0 });
