@@ -129,6 +129,7 @@ th:last-child, td:last-child { padding-right: 0; }
 th { font-weight: 600; vertical-align: bottom; overflow-wrap: normal; }
 .numbers th, .numbers td, :is(.named, .compared) :is(th, td):not(:first-child) { text-align: right; }
 .named td:not(:first-child) { white-space: nowrap; }
+.named :is(th, td):not(:last-child) { padding-right: 12px; }
 .named td:first-child { min-width: 11em; }
 .compared td { white-space: nowrap; }
 .compared tbody tr:first-child { color: var(--accent); font-weight: 600; }
