@@ -15,7 +15,7 @@ import { type Expectation, expectationsOf, PairExpectations } from "../lib/query
 import { readKey } from "../lib/cli/fetch/api_client.ts";
 import { Webhook, WEBHOOK_TIMES, webhookUrl } from "../lib/cli/webhook.ts";
 import type { AlarmEvent, Calibration } from "../lib/query/changes/alarms.ts";
-import { type PeriodReport, PeriodTally, reportJson } from "../lib/query/changes/period_report.ts";
+import { MAX_DAYS, type PeriodReport, PeriodTally, reportJson } from "../lib/query/changes/period_report.ts";
 import { reportPage } from "../lib/query/changes/report_page.ts";
 import { PairWatch, type WatchOptions } from "../lib/query/changes/pair_watch.ts";
 import { ToldAlarms } from "../lib/query/changes/told_alarms.ts";
@@ -255,8 +255,10 @@ function periodOf(text: string, zone?: string): [fromS: number, toS: number] {
     );
   }
   const [fromS, toS] = [from, to].map((time) => timeOption("period", time, zone));
-  if (fromS < toS) return [fromS, toS];
-  throw new UsageError(`Cannot use --period ${shortened(text)}: the end is not after the beginning`);
+  if (fromS < toS && toS - fromS <= MAX_DAYS * SECONDS_OF.day) return [fromS, toS];
+  throw new UsageError(
+    `Cannot use --period ${shortened(text)}: expected an end at most ${MAX_DAYS} days after the beginning`,
+  );
 }
 
 /** A followed file has no end, so its alarms are appended as they come. */

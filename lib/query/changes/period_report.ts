@@ -19,7 +19,7 @@ const HOUR_S = 3600;
 const DAY_S = 86_400;
 const HOURS_PER_DAY = 24;
 /** The longest period; each day of a pair takes memory. */
-const MAX_DAYS = 400;
+export const MAX_DAYS = 400;
 /** How many losses are an outage if the pair has not replied yet. */
 const FIRST_LOSSES = 3;
 /** How many outages of a pair are listed; all are counted. */
@@ -115,7 +115,7 @@ export interface ReportedAlarm extends Pick<AlarmLine, "alarm" | "cause" | "src"
 }
 
 export interface PeriodReport {
-  /** The times of the first and last round. */
+  /** The requested period, or else the times of the first and last round. */
   from: string;
   to: string;
   compare_at?: string;
@@ -193,7 +193,9 @@ export class PeriodTally {
    * @throws {UserError} If there are no rounds.
    */
   report(leftOut: Readonly<Record<string, number>> = {}): PeriodReport {
-    const { firstS, lastS } = this.#span;
+    const { fromS: firstS = this.#span.firstS, toS } = this.#options;
+    // The end is excluded.
+    const lastS = toS === undefined ? this.#span.lastS : toS - 1;
     if (this.#pairs.size === 0) {
       throw new UserError("Cannot report: found no measurements in the period; correct --period");
     }
@@ -217,7 +219,7 @@ export class PeriodTally {
     );
     return {
       from: isoTime(firstS),
-      to: isoTime(lastS),
+      to: isoTime(toS ?? lastS),
       ...(compareAtS !== undefined && { compare_at: isoTime(compareAtS) }),
       left_out: { ...leftOut, of_further_pairs: this.#numOfFurther },
       pairs: pairs.map((pair) => pair.summary(span, names)).sort((a, b) =>
@@ -238,7 +240,7 @@ export class PeriodTally {
   }
 }
 
-/** The time between the first and the last round. */
+/** The period of a report, by its first and last second. */
 interface Span {
   readonly firstS: number;
   readonly lastS: number;

@@ -136,12 +136,12 @@ Deno.test("watch --report writes a page and JSON of a period, and names what it 
   const usual = ["watch", "--input", input, "--report"];
   const { stdout } = await succeed(
     ...[...usual, page, json, "--names", names, "--json"],
-    ...["--period", "2026-11-17T01:00:00Z..2026-11-18", "--compare-at", "2026-11-17T10:00:00Z"],
+    ...["--period", "2026-11-17T01:00:00Z..2026-11-18T02:00Z", "--compare-at", "2026-11-17T10:00:00Z"],
   );
   const { from, to, left_out, pairs: [pair], groups, alarms } = JSON.parse(Deno.readTextFileSync(json));
   assertEquals(JSON.parse(stdout).report, JSON.parse(Deno.readTextFileSync(json)));
-  assertEquals([from, to, groups], ["2026-11-17T01:00:00Z", "2026-11-17T23:59:00Z", []]);
-  assertEquals([pair.src_name, pair.rounds, pair.lost, pair.measured], ["<b>hq</b>", 1260, 30, 21 / 23]);
+  assertEquals([from, to, groups], ["2026-11-17T01:00:00Z", "2026-11-18T02:00:00Z", []]);
+  assertEquals([pair.src_name, pair.rounds, pair.lost, pair.measured], ["<b>hq</b>", 1260, 30, 21 / 25]);
   assertEquals(left_out, { unusable: 1, late: 0, in_future: 0, with_a_wrong_clock: 0, of_further_pairs: 0 });
   assertEquals(pair.outages, {
     count: 1,
@@ -149,7 +149,14 @@ Deno.test("watch --report writes a page and JSON of a period, and names what it 
     longest_s: 1800,
     listed: [{ from: "2026-11-17T12:00:00Z", to: "2026-11-17T12:30:00Z", seconds: 1800, rounds: 30 }],
   });
-  assertEquals(pair.not_measured, [{ from: "2026-11-17T20:00:00Z", to: "2026-11-17T22:00:00Z" }]);
+  assertEquals(pair.not_measured, [
+    { from: "2026-11-17T20:00:00Z", to: "2026-11-17T22:00:00Z" },
+    { from: "2026-11-18T00:00:00Z", to: "2026-11-18T02:00:00Z" },
+  ]);
+  assertEquals(pair.days.map((day: RoundsSummary) => [day.rounds, day.availability]), [
+    [1260, 1230 / 1260],
+    [0, null],
+  ]);
   assertEquals(pair.worst_hours.by_loss.map(({ time, lost }: Record<string, unknown>) => [time, lost]), [
     ["2026-11-17T12:00:00Z", 30],
   ]);
@@ -177,7 +184,7 @@ Deno.test("watch --report writes a page and JSON of a period, and names what it 
     [[...usual, "r.txt"], "--report r.txt: expected a name that ends with .html or .json"],
     [[...usual, page, "--follow"], "--report with --follow: a report is of a whole input"],
     [[...usual, page, "--period", "2026-11-17"], "expected two times such as 2026-11-01..2026-12-01"],
-    [[...usual, page, "--period", "2026-11-18..2026-11-17"], "the end is not after the beginning"],
+    [[...usual, page, "--period", "2026-11-18..2026-11-17"], "an end at most 400 days after the beginning"],
     [[...usual, page, "--compare-at", "noon"], "use --compare-at noon"],
     [["watch", "--input", input, "--compare-at", "2026-11-17"], "it is for a report; add --report F.html"],
     [
