@@ -27,7 +27,7 @@ import { problemOf } from "./api/api_error.ts";
 import { jsonLines } from "../query/questions/lines.ts";
 import { type AnswerOptions, askQuestion, describeError, readJson, TimeLimit } from "./answers.ts";
 import * as z from "zod";
-import { parseLenientJson } from "../data/formats/json_stream.ts";
+import { parseLenientJson } from "../io/text/json_stream.ts";
 import { wholeSchema } from "../query/questions/question.ts";
 import type { QuestionName } from "../query/questions/questions.ts";
 import { readFields } from "../query/questions/read_fields.ts";

@@ -13,7 +13,7 @@ export const LAYERS = ["base", "io", "data", "tensor", "model", "train", "query"
 /** Folders of lib/ whose modules also run in a browser. Subfolders are listed separately. */
 export const IN_BROWSER: readonly string[] = [
   ...["base", "base/report"],
-  ...["data/addresses", "data/formats", "data/tokens"],
+  ...["io/text", "data/addresses", "data/formats", "data/tokens"],
   ...["tensor", "tensor/ops", "train/optim"],
   ...["model", "model/coordinates", "model/pool", "model/pool/forecasts"],
   ...[

@@ -16,7 +16,7 @@ import { zstdCompressSync } from "node:zlib";
 import { isObject } from "../../base/collections.ts";
 import { shortened, UsageError, UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
-import { JsonObjectScanner, parsePiece } from "../../data/formats/json_stream.ts";
+import { JsonObjectScanner, parsePiece } from "../../io/text/json_stream.ts";
 import { openInput } from "../../io/compression/decompress.ts";
 import { AtomicFile, writeFileAtomic } from "../../io/files/atomic.ts";
 import { type ApiClient, RetryableError } from "./api_client.ts";

@@ -14,7 +14,7 @@
  */
 import { isObject } from "../../base/collections.ts";
 import { shortened, UserError } from "../../base/errors.ts";
-import { MAX_OBJECT_BYTES } from "../../data/formats/json_stream.ts";
+import { MAX_OBJECT_BYTES } from "../../io/text/json_stream.ts";
 import { objectOf } from "../../data/formats/format.ts";
 import { labelsKey } from "../../data/formats/prometheus.ts";
 import type { ApiClient } from "./api_client.ts";

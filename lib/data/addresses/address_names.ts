@@ -12,7 +12,7 @@
 import { getOrMake } from "../../base/collections.ts";
 import { FormatError, shortened } from "../../base/errors.ts";
 import { csvField, csvText } from "../../base/text.ts";
-import { type CsvRecord, type CsvSeparator, readCsv } from "../formats/csv.ts";
+import { type CsvRecord, type CsvSeparator, readCsv } from "../../io/text/csv.ts";
 import {
   faultOfPrefix,
   formatPrefix,

@@ -4,7 +4,7 @@
  * @module
  */
 import { concat } from "@std/bytes";
-import { JsonObjectScanner, MAX_OBJECT_BYTES, parsePiece } from "./json_stream.ts";
+import { JsonObjectScanner, MAX_OBJECT_BYTES, parsePiece } from "../../io/text/json_stream.ts";
 import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
 import { MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
 

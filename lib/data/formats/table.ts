@@ -11,7 +11,7 @@
  */
 import { type Fault, FormatError, shortened, UsageError } from "../../base/errors.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
-import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "./csv.ts";
+import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "../../io/text/csv.ts";
 import { lossIn, type LossScale, type Signal, signalOf } from "./losses.ts";
 import { MomentCheck } from "./moments.ts";
 import { constantWords, type Reading } from "./reading.ts";

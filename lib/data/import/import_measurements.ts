@@ -18,7 +18,7 @@ import {
   JsonObjectScanner,
   type JsonPiece,
   MAX_OBJECT_BYTES,
-} from "../formats/json_stream.ts";
+} from "../../io/text/json_stream.ts";
 import { isParquet } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { ownReading, readParquetTable } from "../measurement_files/parquet_table.ts";

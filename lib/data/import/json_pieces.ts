@@ -1,7 +1,7 @@
 /**
  * Reads pieces of JSON as columns of results, in worker threads and in this one.
  *
- * The calling thread cuts pieces out of a stream (json_stream.ts) and takes their results in text order. It
+ * The calling thread cuts pieces out of a stream (`lib/io/text/json_stream.ts`) and takes their results in text order. It
  * reads a piece itself while the workers are starting or busy. Memory holds a few pieces per worker. Pieces
  * are parsed by `JSON.parse`: a streaming parser (`@streamparser/json` 0.0.22) took 14 times as long.
  *
@@ -15,7 +15,7 @@ import type { Reading } from "../formats/reading.ts";
 import { resultsIn } from "../formats/registry.ts";
 import { decompressWhole } from "../../io/compression/decompress.ts";
 import { ToUtf8 } from "../formats/reader.ts";
-import { type JsonMark, JsonObjectScanner, type JsonPiece, parsePiece } from "../formats/json_stream.ts";
+import { type JsonMark, JsonObjectScanner, type JsonPiece, parsePiece } from "../../io/text/json_stream.ts";
 
 const WORKER = new URL("./piece_worker.ts", import.meta.url);
 const PIECES_PER_WORKER = 8;

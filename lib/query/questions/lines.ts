@@ -9,7 +9,7 @@ import {
   type ReadingOptions,
   USUAL_READING,
 } from "../../data/formats/format.ts";
-import { parseLenientJson } from "../../data/formats/json_stream.ts";
+import { parseLenientJson } from "../../io/text/json_stream.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, type JsonFormat, resultsIn } from "../../data/formats/registry.ts";
 import { layoutOf } from "../../data/formats/table.ts";

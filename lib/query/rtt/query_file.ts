@@ -13,7 +13,7 @@ import { csvText } from "../../base/text.ts";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
-import { type CsvSeparator, readCsv } from "../../data/formats/csv.ts";
+import { type CsvSeparator, readCsv } from "../../io/text/csv.ts";
 import { type ParsedQuestion, parseQuestion, withAddresses } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { csvField, csvText } from "../../../lib/base/text.ts";
-import { readCsv } from "../../../lib/data/formats/csv.ts";
+import { readCsv } from "../../../lib/io/text/csv.ts";
 import { AddressNames, namesCsv } from "../../../lib/data/addresses/address_names.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import type { ImportOptions } from "../../../lib/data/import/import_measurements.ts";
 import { placeholderAddress } from "../../../lib/data/formats/globalping.ts";
-import { MAX_OBJECT_BYTES } from "../../../lib/data/formats/json_stream.ts";
+import { MAX_OBJECT_BYTES } from "../../../lib/io/text/json_stream.ts";
 import { importInto, rowsIn } from "./imported.ts";
 import { ping } from "../formats/ping_result.ts";
 import { finishedPing, globalpingMeasurement, globalpingProbe } from "./globalping_measurement.ts";

@@ -5,7 +5,7 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { listMeasurementFiles } from "../../../lib/data/measurement_files/input_files.ts";
 import type { ImportSummary } from "../../../lib/data/import/import_measurements.ts";
 import { openNames } from "../../../lib/data/addresses/places/open_names.ts";
-import { MAX_OBJECT_BYTES } from "../../../lib/data/formats/json_stream.ts";
+import { MAX_OBJECT_BYTES } from "../../../lib/io/text/json_stream.ts";
 import { runProgram, succeeded } from "../../cli/process.ts";
 import { joinBatches, readAll, realData } from "../measurement_files/batches.ts";
 import { ping } from "../formats/ping_result.ts";

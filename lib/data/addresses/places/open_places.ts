@@ -14,12 +14,12 @@ import {
   type Place,
   type PlaceSource,
 } from "../place_table.ts";
-import { CsvScanner } from "../../formats/csv.ts";
+import { CsvScanner } from "../../../io/text/csv.ts";
 import { getOrMake, isObject, partitionPoint } from "../../../base/collections.ts";
 import { FormatError, shortened } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
-import { JsonObjectScanner, parsePiece } from "../../formats/json_stream.ts";
+import { JsonObjectScanner, parsePiece } from "../../../io/text/json_stream.ts";
 import { ToUtf8 } from "../../formats/reader.ts";
 import { readWhole } from "./open_names.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type CsvRecord, CsvScanner, MAX_RECORD_CHARACTERS } from "../../../lib/data/formats/csv.ts";
+import { type CsvRecord, CsvScanner, MAX_RECORD_CHARACTERS } from "../../../lib/io/text/csv.ts";
 
 /** The records of a text that is split into pieces: fields, or what is wrong. */
 function scan(text: string, pieceLength = Infinity): (string[] | string)[] {

@@ -9,7 +9,7 @@
  * @module
  */
 
-/** In UTF-16 characters; a measurement has a few hundred. */
+/** In UTF-16 characters; a record of measurements has a few hundred. */
 export const MAX_RECORD_CHARACTERS = 1 << 16;
 
 const SPACE = 0x20;

@@ -6,7 +6,7 @@ import {
   type JsonPiece,
   MAX_OBJECT_BYTES,
   parsePiece,
-} from "../../../lib/data/formats/json_stream.ts";
+} from "../../../lib/io/text/json_stream.ts";
 
 /** The objects and damaged lines (undefined) of a piece, in text order. */
 function objectsOf(piece: JsonPiece): { value: unknown; offsetBytes: number }[] {

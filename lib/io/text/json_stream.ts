@@ -10,10 +10,7 @@
  */
 import { FormatError } from "../../base/errors.ts";
 
-/**
- * Length of the longest object that is parsed whole. A ping result of RIPE Atlas has a few hundred to a few
- * thousand bytes, a Globalping measurement with 500 probes and 16 packets each about 1.3 MB.
- */
+/** Length of the longest object that is parsed whole. Results of an API have up to a few MB. */
 export const MAX_OBJECT_BYTES = 1 << 22;
 
 /** Objects are parsed together up to this length, so that the result stays in the processor's cache. */
