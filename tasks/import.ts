@@ -105,7 +105,7 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
   const noReply = [...new Set(readings.map((reading) => reading.noReply))].join("; ");
   const failed = counts.failed > 0
     ? `${(100 * counts.failed / counts.rows).toFixed(2)} % without reply`
-    : `none counts as no reply${noReply && ` (${shortened(noReply, 200)})`}`;
+    : `all with a reply${noReply && ` (no reply would be ${shortened(noReply, 200)})`}`;
   const text = [
     `${madeText(output, { isDone, seconds })}:`,
     `  ${counts.rows} rows, ${failed}, ${counts.sources} sources, ` +

@@ -195,14 +195,15 @@ export function readRtt(
   // `<1 ms` of Windows counts as 0.5 ms.
   const number = digits.startsWith("<") ? decimal(digits.slice(1).trim()) / 2 : decimal(digits);
   const rttMs = number * (unit === undefined ? unitMs : RTT_UNITS[unit]);
-  return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(shown)}`);
+  return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, name, shown.trim());
 }
 
-/** Explains why a number is not an RTT. @param found The field's name and value. */
-export function wrongRtt(rttMs: number, found: string): Rejection {
-  if (rttMs !== 0) return { reason: "invalidRtt", found };
-  const advice = "add --no-reply 0 if it means no reply";
-  return { reason: "zeroRtt", found: `${found} is not an RTT`, advice };
+/** Explains why a number is not an RTT. @param rttMs NaN for a text. @param value As in the file. */
+export function wrongRtt(rttMs: number, name: string, value: string): Rejection {
+  const found = `${name} ${shortened(value)}`;
+  const advice = (word: string) => `add --no-reply ${word} if it means no reply`;
+  if (rttMs === 0) return { reason: "zeroRtt", found: `${found} is not an RTT`, advice: advice("0") };
+  return { reason: "invalidRtt", found, ...(/^[\p{L}_-]+$/u.test(value) ? { advice: advice(value) } : {}) };
 }
 
 const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*|,\d+)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;

@@ -11,7 +11,7 @@ export interface LossScale {
 
 /** A field that may tell a loss. `says` is what it says then, in words. */
 export interface Signal {
-  readonly kind: "flag" | "state" | "word" | "code" | "loss" | "percent" | "received" | "sent";
+  readonly kind: "flag" | "lost" | "state" | "word" | "code" | "loss" | "percent" | "received" | "sent";
   readonly field: number;
   readonly says?: string;
 }
@@ -19,6 +19,11 @@ export interface Signal {
 const WORDS = "down, unreachable, timeout";
 const KINDS: readonly (readonly [RegExp, Signal["kind"], string?])[] = [
   [/^(?:is_)?(?:success|succeeded|successful|alive|reachable|up|online|ok)$/, "flag", "0 or false"],
+  [
+    /^(?:is_)?(?:lost|dropped|failed|down|unreachable|timeout|timed_?out)$/,
+    "lost",
+    "true, or the number sent",
+  ],
   [/^(?:status|result|error)_?code$/, "code", "a code of PowerShell"],
   [/^(?:ping_)?(?:status|state)$/, "state", `0, ${WORDS}`],
   // 0 and false are no error and the type of an echo reply.
@@ -59,12 +64,17 @@ export function lossIn(
   let isLost = false;
   let sent = NaN;
   let received = NaN;
+  let lost = NaN;
   for (const { kind, field } of signals) {
     const value = fields[field];
     if (value === undefined || value === "" || typeof value === "object") continue;
     const text = String(value).toLowerCase();
     if (kind === "flag") isLost ||= LOST_FLAG.test(text);
-    else if (kind === "state" || kind === "code" || kind === "word") {
+    else if (kind === "lost") {
+      // A number may also be that of lost packets, or of seconds until a timeout.
+      isLost ||= text === "true" || text === "yes";
+      lost = decimal(text);
+    } else if (kind === "state" || kind === "code" || kind === "word") {
       // Numbers as of Uptime Kuma: 0 down, 1 up, 2 pending, 3 maintenance.
       const isPaused = kind === "state" && !hasRtt && (text === "2" || text === "3");
       if (isPaused || NO_STATE.test(text)) return { skipped: `status ${shortened(String(value))}` };
@@ -92,5 +102,5 @@ export function lossIn(
   }
   if (sent === 0) return { skipped: "nothing sent" };
   if (received > sent) return { reason: "invalidInteger", found: `received ${received} of ${sent} sent` };
-  return isLost || received === 0;
+  return isLost || received === 0 || lost === sent;
 }

@@ -20,7 +20,7 @@ const LOGGER = /^\S+ ping6?\[\d+\]: /;
  * `1 ms  <1 ms` of traceroute.
  */
 const RTT =
-  /(?:^|\s)(?!ms\s)\p{L}+\s*(?:=|(?=<))\s*(<?\s*\d+(?:[.,]\d+)?)\s*(ms|мс|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
+  /(?:^|[\s、，])(?!ms\s)\p{L}+\s*(?:=|(?=<))\s*(<?\s*\d+(?:[.,]\d+)?)\s*(ms|мс|(?<=<1)m|[uµμ]s|s)(?!\p{L})/gu;
 /** `rtt min/avg/max/mdev = 12.1/12.5/13.0/0.3 ms`. */
 const MEAN_RTT = /min\/avg\/max(?:\/[\w-]+)? = [\d.,]+\/([\d.,]+)\//;
 /** First lines of other tools, which measure or print something else, and what to call them. */
@@ -40,9 +40,9 @@ const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
 /** `64 bytes from`, in any language. */
 const REPLY = /^\d+ \p{L}+,? \p{L}/u;
 const HEADING = /^(?:PING6?\b|Pinging )/;
-/** `4 packets transmitted, 3 received, …`; `Sent = 4, Received = 3, Lost = 1`. */
+/** `4 packets transmitted, 3 received, …`; `Sent = 4, Received = 3, Lost = 1`, in Asian languages with their commas. */
 const STATISTICS =
-  /^(\d+) \p{L}+ \p{L}+, (\d+) (?:.*%|\p{L}+$|packets received)|(?<![\p{L}\ufffd])[\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = (\d+), [\p{L}\ufffd]+ = \d+/u;
+  /^(\d+) \p{L}+ \p{L}+, (\d+) (?:.*%|\p{L}+$|packets received)|(?<![\p{L}\ufffd])[\p{L}\ufffd]+ = (\d+)(?:, |[、，])[\p{L}\ufffd]+ = (\d+)(?:, |[、，])[\p{L}\ufffd]+ = \d+/u;
 /**
  * In English and German, whose letters may be in a Windows code page; other words are unknown lines. ICMP errors
  * of Linux, `From 192.0.2.1 icmp_seq=2 …`, are in any language; those of macOS and the BSDs have no number.

@@ -41,7 +41,7 @@ import { isOtherStatistic, layoutOf, TableRows, unitIn } from "./table.ts";
 const DESTINATIONS = ["ip", "target", "url", "dst", "destination", "instance", "host"];
 const SOURCES = ["src", "source", "source_ip", "source_address"];
 /** Labels for one of several statistics. */
-const STATISTICS = ["type", "stat", "statistic", "quantile"];
+const STATISTICS = ["type", "stat", "statistic", "quantile", "dimension"];
 const NOT_MEDIAN = /^(?:p?\d+|0\.(?!5$)\d+)$/;
 /** Names of other exporters' RTTs, such as `ping_average_response_ms`, and of their other series. */
 const RTT_NAME = /rtt|latency|ping|icmp|response|round_?trip|delay/;
@@ -154,9 +154,11 @@ function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Gener
     const { __name__: named, phase, ...labels } = objectOf(series.metric);
     const name = String(named ?? "");
     const samples = new Map(samplesOf(series));
-    const statistic = STATISTICS.map((label) => String(labels[label] ?? "")).find((value) =>
-      isOtherStatistic(value) || NOT_MEDIAN.test(value)
-    );
+    const statistic = isLossName(name)
+      ? undefined
+      : STATISTICS.map((label) => String(labels[label] ?? "")).find((value) =>
+        isOtherStatistic(value) || NOT_MEDIAN.test(value)
+      );
     const shown = `series ${name || "without a name"}`;
     if (samples.size === 0) yield { skipped: `${shown} without numbers` };
     else if (phase !== undefined && phase !== "rtt") yield { skipped: `${shown} of phase ${phase}` };

@@ -78,20 +78,24 @@ const UNKNOWN: JsonFormat = {
 
 /**
  * The results in an object and their formats, in order: the object itself, or results anywhere inside it.
- * Without any, an object that could be a measurement is one of an unknown format.
+ * An object that could be a measurement has an unknown format if it is in a list with results, or if there are
+ * no results.
  */
 export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
   const results: [JsonObject, JsonFormat][] = [];
   let unknown: JsonObject | undefined;
-  const pending: unknown[] = [whole];
-  while (pending.length > 0) {
-    const object = objectOf(pending.pop());
+  const pending: { object: JsonObject; isBesideResult: boolean }[] = [{ object: whole, isBesideResult: false }];
+  for (let next; (next = pending.pop());) {
+    const { object, isBesideResult } = next;
     const format = formatOf(object, options);
     if (!format) {
-      if (!Array.isArray(object) && UNKNOWN.isResult(object, options)) unknown ??= object;
-      for (const inner of Object.values(object).reverse()) {
-        if (typeof inner === "object" && inner !== null) pending.push(inner);
+      if (!Array.isArray(object) && UNKNOWN.isResult(object, options)) {
+        if (isBesideResult) results.push([object, UNKNOWN]);
+        else unknown ??= object;
       }
+      const inner = Object.values(object).filter((each) => typeof each === "object" && each !== null);
+      const isOfResults = Array.isArray(object) && inner.some((each) => formatOf(objectOf(each), options));
+      for (const each of inner.reverse()) pending.push({ object: objectOf(each), isBesideResult: isOfResults });
       continue;
     }
     const reading = options.onReading && format.reading?.(object, options);
@@ -183,7 +187,10 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
     "it looks like metrics of an exporter (fetch prometheus, once they are stored)",
   ],
   [/^\{[^}\n]*\} =>/, "it looks like the output of promtool (fetch prometheus, or query the API for JSON)"],
-  [/^[\w-]+,[^\s,]+=\S* \w+=\S+(?: \d+)?$/m, "it looks like lines of InfluxDB or Telegraf (export CSV)"],
+  [
+    /^(?:> )?[\w-]+,[^\s,]+=\S* \w+=\S+(?: \d+)?$/m,
+    "it looks like lines of InfluxDB or Telegraf (export CSV)",
+  ],
   [/^(?:[^\0]\0){4}|^(?:\0[^\0]){4}/, "it looks like UTF-16 without a byte order mark (convert it to UTF-8)"],
   [/[\0-\x07\x0e-\x1a]/, "it looks like binary data"],
 ];
@@ -196,7 +203,8 @@ function unknownFormat(head: string, path: string, { format }: ReadingOptions): 
   const looks = looksOf(head);
   const names = FORMATS.map(({ name }) => name).join(", ");
   const choice = looks === undefined && format === undefined
-    ? "choose one with --format NAME if it is one of these, otherwise "
+    ? "choose one with --format NAME if it is one of these, select the columns of a table by number " +
+      "(--columns time=1,dst=2,rtt=3), or "
     : "";
   return new NoMeasurementsError(
     {

@@ -5,7 +5,7 @@
  * The fields of a table are separated by commas, semicolons, tabs, bars or blanks. A table has a header,
  * possibly below comments, unless its columns are selected by number. In a wide table each RTT column is a
  * destination. A table in JSON may consist of columns, `{"src": [...], "dst": [...], ...}`, or of names and
- * rows, as pandas writes them.
+ * rows, as pandas, InfluxDB and Netdata write them.
  *
  * @module
  */
@@ -91,8 +91,10 @@ const HEADER_CELL = /^["\p{L}_]/u;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 /** A time of day in a separate column, next to the date. */
 const TIME_OF_DAY = /^\d{1,2}:\d\d/;
-/** A unit at the end of a name: `latency_s`, or `duration_seconds`. */
-const UNIT_IN_NAME = new RegExp(`(?:^|[_.])(${Object.keys(RTT_UNITS).join("|")})$`);
+/** A unit at the end of a name: `latency_s`, `duration_seconds`, or `rtt_us_avg`. */
+const UNIT_IN_NAME = new RegExp(
+  `(?:^|[_.])(${Object.keys(RTT_UNITS).join("|")})(?:_(?:avg|average|mean|median))?$`,
+);
 
 /**
  * Parses names of columns by key, `src=from,dst=to,time=when,rtt=ms`. Names may contain commas.
@@ -519,7 +521,7 @@ interface JsonRecord {
   object: JsonObject;
   rows: TableRows;
   values: readonly unknown[];
-  /** The rows, if the names are those of columns. */
+  /** The rows without the values, if there is a list of column names. */
   lists: readonly unknown[] | undefined;
   layout: Layout;
   /** Whether the layout is that of measurements. */
@@ -533,15 +535,25 @@ function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
   if (last?.object === object && last.rows.options === options) return last;
   const rows = rowsOfOptions.get(options) ?? new TableRows(options);
   rowsOfOptions.set(options, rows);
-  const all = [object.data, object.values].find(Array.isArray);
-  const lists = Array.isArray(object.columns) ? all : undefined;
-  const names = lists ? (object.columns as unknown[]).map(String) : Object.keys(object);
-  const values = lists ? [] : Object.values(object);
-  for (const path of lists ? [] : options.columns?.values() ?? []) {
-    const value = path.includes(".") && !names.includes(path) ? valueAt(object, path.split(".")) : undefined;
-    if (value === undefined) continue;
-    names.push(path);
+  const { columns, labels, data, values: cells, ...constants } = object;
+  const head = [columns, labels].find(Array.isArray);
+  const lists = [data, cells].filter(Array.isArray).find(([first]) => head && Array.isArray(first));
+  const names = [...head && lists ? head.map(String) : [], ...Object.keys(lists ? constants : object)];
+  const values = Object.values(lists ? constants : object);
+  const add = (name: string, value: unknown) => {
+    if (value === undefined || names.includes(name)) return;
+    names.push(name);
     values.push(value);
+  };
+  for (const path of options.columns?.values() ?? []) {
+    const parts = path.split(".");
+    // What is beside a named field may tell a loss, such as `monitor.status` beside `monitor.duration.us`.
+    for (let length = parts.length - 1; length > 0; length--) {
+      const inner = objectOf(valueAt(object, parts.slice(0, length)));
+      const told = Object.keys(inner).filter((name) => signalOf(wordsOf(name), 0) !== undefined);
+      for (const name of told) add(`${parts.slice(0, length).join(".")}.${name}`, inner[name]);
+    }
+    if (parts.length > 1) add(path, valueAt(object, parts));
   }
   const key = names.join("\n");
   const layout = rows.layouts.get(key) ?? layoutOf(names, options);
@@ -570,13 +582,17 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
     : value.map((each) => valueAt(each, path) ?? null);
 }
 
-/** The rows of a record: itself, the lists beside the column names, or columns with one entry per row. */
+/**
+ * The rows of a record: itself, the lists beside the column names, each with the other fields of the object, or
+ * columns with one entry per row.
+ */
 function jsonRows(
   values: readonly unknown[],
   lists: readonly unknown[] | undefined,
-  { at, rtts }: Layout,
+  { names, at, rtts }: Layout,
 ): readonly (readonly unknown[])[] {
-  if (lists) return lists.map((row) => Array.isArray(row) ? row : [row]);
+  const isWhole = (row: unknown) => Array.isArray(row) && row.length === names.length - values.length;
+  if (lists) return lists.map((row) => isWhole(row) ? [...row as unknown[], ...values] : []);
   const [times, rtt] = [values[at.time], values[rtts[0].field]];
   const isColumn = (value: unknown) =>
     typeof value === "object" && value !== null && Array.isArray(value) === Array.isArray(times);
@@ -645,6 +661,8 @@ class TableReader implements TextReader {
   #numComments = 0;
   #layout: Layout | undefined;
   #hasHeader = true;
+  /** Whether records may lack their last fields: between blanks, a field cannot be empty. */
+  #isRagged = false;
   #numRows = 0;
   #line = 0;
   readonly #takeHere = (finding: Finding) => this.take(finding, this.#line);
@@ -682,7 +700,10 @@ class TableReader implements TextReader {
     this.#hasHeader = !isByNumber(this.options) || isHeader(fields, this.options);
     // Row names have no column in the header.
     const hasRowNames = isBlank && this.#hasHeader && isByNumber(this.options);
-    const names = hasRowNames ? [...fields, ""] : fields;
+    const names = hasRowNames ? [...fields, ""] : [...fields];
+    this.#isRagged = isBlank && !this.#hasHeader;
+    const numNamed = Math.max(...[...this.options.columns?.values() ?? []].map(Number));
+    while (this.#isRagged && names.length < numNamed) names.push("");
     const layout = layoutOf(names, this.options, this.#hasHeader);
     if (record.fields && !layout.fault) {
       this.#use(layout);
@@ -708,12 +729,13 @@ class TableReader implements TextReader {
     if (fields && this.#isHeader(fields, layout)) return;
     this.#numRows++;
     this.#line = line;
-    if (fields && this.#scanner?.separator === " " && fields.length === names.length + 1) fields.shift();
+    const hasRowName = !this.#isRagged && this.#scanner?.separator === " ";
+    if (fields && hasRowName && fields.length === names.length + 1) fields.shift();
     const isWhole = fields &&
-      (fields.length === names.length || hasEmptyEnd(fields, names.length) ||
+      (this.#isRagged || fields.length === names.length || hasEmptyEnd(fields, names.length) ||
         hasEmptyEnd(names, fields.length));
     if (isWhole) return this.#rows.read(fields, layout, this.#takeHere);
-    const found = fault ?? `${fields?.length} fields, ${names.length} in the header`;
+    const found = fault ?? `${fields?.length} fields, expected ${names.length} as in the first record`;
     this.#takeHere({ reason: "invalidCsv", found });
   }
 

@@ -186,7 +186,7 @@ function explainReject(
     return { reason: "versionMismatch", found: `ip_version is ${stated}, the addresses are IPv${src}` };
   }
   const rttMs = pieces.rttMs.values[row];
-  if (!isRtt(rttMs) && rttMs !== FAILED_RTT_MS) return wrongRtt(rttMs, `rtt ${rttMs}`);
+  if (!isRtt(rttMs) && rttMs !== FAILED_RTT_MS) return wrongRtt(rttMs, "rtt", String(rttMs));
   const fault = pieces.optional.find(({ key, values }) => isFault(values[row], !neverNull.includes(key)));
   ensure(fault, "a row was rejected without a reason");
   const name = OPTIONAL_COLUMNS.find(({ key }) => key === fault.key)?.name;

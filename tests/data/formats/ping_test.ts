@@ -482,6 +482,14 @@ D\u00e9lai d\u2019attente de la demande d\u00e9pass\u00e9.`),
     `\u041e\u0442\u0432\u0435\u0442 \u043e\u0442 ${HOST}: bytes=32 \u0432\u0440\u0435\u043c\u044f=12\u043c\u0441 TTL=57`,
   );
   assertEquals(rttsOf(russian), [12]);
+  // Their commas are no blanks: the last line contains the mean, not a reply.
+  for (const comma of ["\u3001", "\uff0c", ", "]) {
+    const found = foundIn(`${HOST} \u306e\u5fdc\u7b54: \u6570 =32 \u6642\u9593 =12ms TTL=56
+\u6570: \u9001 = 2${comma}\u53d7 = 1${comma}\u5931 = 1 (50%)
+    \u5c0f = 12ms${comma}\u5927 = 12ms${comma}\u5e73 = 12ms
+`);
+    assertEquals([rttsOf(found), othersOf(found)], [[12, LOST], []]);
+  }
 });
 
 Deno.test("ping -R, -f and warnings: lines that are not packets are ignored", () => {

@@ -71,6 +71,9 @@ Deno.test("results of several formats in one JSON file are all read", () => {
   const text = [EXAMPLES.atlas, EXAMPLES.csv].join("\n");
   assertEquals(rttsOf(foundIn(text)), [5, 5]);
   assertEquals(rttsOf(foundIn(text, { format: "csv" })), [5]);
+  const rows = [JSON.parse(EXAMPLES.csv), { time: 1767225600, host: "198.51.100.7", latency: 5 }];
+  const found = foundIn(JSON.stringify({ meta: { time: "now" }, rows }));
+  assertEquals([rttsOf(found), othersOf(found)], [[5], [[1, "nullValue"]]]);
 });
 
 Deno.test("findings do not depend on how the bytes are chunked", () => {

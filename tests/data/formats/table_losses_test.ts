@@ -27,9 +27,17 @@ Deno.test("a loss told beside the RTT is a loss, whatever its column is called",
   const lost = ["success,0", "up,0", "Alive,no", "is_reachable,0.0", "online,False", "ok,false"];
   lost.push("status,0", "State,down", "result,timeout", "error,Destination Host Unreachable", "type,timeout");
   lost.push("packet_loss,100", "Loss%,100.0", "percent_packet_loss,100", "pktloss,1", "loss,100%");
-  lost.push("rcv,0", "packets_received,0", "monitor.status,down");
+  lost.push(
+    "rcv,0",
+    "packets_received,0",
+    "monitor.status,down",
+    "lost,true",
+    "isTimeout,yes",
+    "timed_out,True",
+  );
   const replies = ["success,1", "up,true", "status,1", "statuscode,0", "percent_packet_loss,1", "loss,0.33"];
   replies.push("rcvd,3", "msg,64 bytes", "error,", "type,IPv4", "error,0", "error,false", "type,0");
+  replies.push("lost,false", "lost,1", "timeout,1");
   const skipped = ["status,maintenance", "state,PENDING", "status,paused", "sent,0"];
   const rejected = ["loss,300", "packet_loss,-1"];
   const cases: [string[], (rtt: number | string) => boolean][] = [
@@ -49,6 +57,8 @@ Deno.test("a loss told beside the RTT is a loss, whatever its column is called",
     ...[LOST, LOST],
     ...["status 2", "status 3"],
   ]);
+  const lostOf = (lost: number) => rttsOf(foundIn(`dst,rtt,sent,lost\n${DST},5,3,${lost}\n`));
+  assertEquals([2, 3].map(lostOf), [[5], [LOST]]);
   const counts = `src,dst,rtt,sent,rcvd\n${SRC},${DST},5,3,3\n${SRC},${DST},5,3,0\n${SRC},${DST},5,3,4\n`;
   const found = foundIn(counts, { src: undefined });
   assertEquals([rttsOf(found), othersOf(found)], [[5, LOST], [[4, "invalidInteger"]]]);
@@ -143,6 +153,13 @@ Deno.test("JSON: paths select nested fields, and win over recognition", () => {
     icmp: { rtt: { us: rttUs } },
   });
   const columns = parseColumns("time=@timestamp,dst=monitor.ip,rtt_us=icmp.rtt.us");
+  // Heartbeat writes the time of its timeout as the duration.
+  const heartbeat = (status: string, us: number) =>
+    JSON.stringify({ "@timestamp": START_S, monitor: { ip: DST, status, duration: { us } } });
+  const durations = foundIn(`${heartbeat("up", 35_000)}\n${heartbeat("down", 16_000_000)}`, {
+    columns: parseColumns("time=@timestamp,dst=monitor.ip,rtt_us=monitor.duration.us"),
+  });
+  assertEquals(rttsOf(durations), [35, LOST]);
   const lines = [nested(35_000, 0), nested(undefined, 1)];
   const wanted: ReturnType<typeof rowsOf> = [[DST, START_S, 35], [DST, START_S + 1, LOST]];
   for (const text of [lines.map((line) => JSON.stringify(line)).join("\n"), JSON.stringify(lines)]) {
@@ -160,6 +177,17 @@ Deno.test("JSON: paths select nested fields, and win over recognition", () => {
     results: [{ series: [{ columns: ["time", "ms"], values: [[START_S, 35], [START_S + 1, null]] }] }],
   };
   assertEquals(read(series, "time=time,rtt=ms"), wanted);
+  // Fields beside the lists of a series hold for all of its rows.
+  const tagged = [DST, "203.0.113.9"].map((url, i) => (
+    {
+      tags: { url },
+      columns: ["time", "ms"],
+      values: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((s) => [s + START_S, i + 9]),
+    }
+  ));
+  assertEquals(new Set(read(tagged, "dst=tags.url,rtt=ms").map(([dst, , rtt]) => `${dst} ${rtt}`)).size, 2);
+  const one = foundIn(JSON.stringify(tagged), { columns: parseColumns("rtt=ms"), dst: [DST] });
+  assertStringIncludes(adviceIn(one)[0], "they differ in tags");
 });
 
 Deno.test("JSON: a field that others have is a loss; an unknown one is rejected with the form of a path", () => {

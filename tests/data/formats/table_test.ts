@@ -60,6 +60,10 @@ Deno.test("a table: units in column names, and the id columns of measurement Par
   assertEquals(rttOf("rtt_s", "0.0125"), [12.5]);
   assertEquals(rttOf("rtt_us", "12500"), [12.5]);
   assertEquals(rttOf("rtt_ns", "12500000"), [12.5]);
+  const named = found(`src,dst,latency_us_avg\n${SRC},${DST},12500\n`, {
+    columns: parseColumns("rtt=latency_us_avg"),
+  });
+  assertEquals(rttsOf(named), [12.5]);
   const timeOf = (key: string, value: string) =>
     rowsOf(found(`src,dst,rtt,${key}\n${SRC},${DST},1,${value}\n`))[0][1];
   assertEquals(timeOf("time_ms", "1767225600123"), START_S + 0.123);
@@ -330,6 +334,11 @@ Deno.test("a table without a header: columns by number", () => {
   for (const header of ["", "when,a,b,ms\n"]) {
     assertEquals(rowsOf(found(header + text, { columns })), [[DST, START_S, 5], [DST, START_S + 1, LOST]]);
   }
+  // Raw lines of PingER: without a reply, they end after the counts.
+  const start = `monitor.example ${SRC} host.example ${DST} 100`;
+  const pinger = `${start} ${START_S} 10 0\n${start} ${START_S + 1} 10 2  5 6 7 0 9 5 7\n`;
+  const byPosition = found(pinger, { columns: parseColumns("src=2,dst=4,time=6,rtt=10") });
+  assertEquals(rowsOf(byPosition), [[DST, START_S, LOST], [DST, START_S + 1, 6]]);
   // A first row that cannot be used is no header.
   const zero = found(text.replace(",5", ",0"), { columns });
   assertEquals([rttsOf(zero), othersOf(zero)], [[LOST], [[1, "zeroRtt"]]]);
@@ -445,7 +454,13 @@ Deno.test("JSON columns: lists, columns by row, and names beside rows", () => {
     Object.entries(columns).map(([name, [first, second]]) => [name, { "0": first, "1": second }]),
   );
   const rows = [0, 1].map((row) => Object.values(columns).map((column) => column[row]));
-  for (const object of [columns, byRow, { columns: Object.keys(columns), index: [0, 1], data: rows }]) {
+  const names = Object.keys(columns);
+  for (
+    const object of [columns, byRow, { columns: names, index: [0, 1], data: rows }, {
+      labels: names,
+      data: rows,
+    }]
+  ) {
     const result = found(JSON.stringify(object));
     assertEquals(rowsOf(result), [[DST, START_S, 12.5], [DST, START_S + 1, LOST]]);
     assertEquals(othersOf(result), []);
