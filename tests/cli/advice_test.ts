@@ -60,6 +60,12 @@ const CASES: Record<string, Case> = {
     then: ["--no-reply", "0"],
     reads: [2, 1],
   },
+  "a word instead of an RTT": {
+    text: row(`192.0.2.10,${HOST},1767225660,unavailable`),
+    advice: /--no-reply unavailable/,
+    then: ["--no-reply", "unavailable"],
+    reads: [2, 1],
+  },
   "a name instead of an address": {
     text: row(`192.0.2.10,web.example,1767225660,34.2`),
     advice: /--names FILES/,

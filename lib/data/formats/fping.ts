@@ -86,7 +86,7 @@ class FpingReader extends PacketReader {
       this.#summary(place, name, [numSent, numReceived], meanRtt);
     } else if ((found = ALIVE.exec(text))) {
       const [, name, state, rtt] = found;
-      const advice = "run fping with -e, which shows it";
+      const advice = "run fping with -e, which prints the RTT";
       if (state === "unreachable" || rtt) this.#values(place, name, [rtt ?? null]);
       else this.take({ reason: "nullValue", found: "alive without an RTT", advice }, line);
     } else this.reject(text, line);

@@ -29,7 +29,7 @@ const KINDS: readonly (readonly [RegExp, Signal["kind"], string?])[] = [
   // 0 and false are no error and the type of an echo reply.
   [/^(?:result|outcome|type|error|err|(?:error_)?(?:message|msg)|reason)$/, "word", WORDS],
   [/(?:percent|pct).*loss|loss.*(?:percent|pct|%)/, "percent", "100"],
-  [/loss(?:$|_ratio|_rate)/, "loss", "100, or 1 of fractions"],
+  [/loss(?:$|_ratio|_rate)/, "loss", "100, or 1 if fractions"],
   [/^(?:(?:packets?|pings?|probes?)_)?(?:received|recv|rcvd?|rx)$/, "received", "0"],
   [/^(?:(?:packets?|pings?|probes?)_)?(?:sent|transmitted|xmt|snt|tx)$/, "sent"],
 ];

@@ -84,10 +84,10 @@ export class MomentCheck {
 function faultOf(name: string, column: number, texts: readonly string[]): Rejection {
   return {
     reason: "invalidRtt",
-    found: "rows of one moment have different RTTs; they differ in " +
+    found: "rows with the same time have different RTTs; they differ in " +
       `${name || `column ${column + 1}`} (${texts.map((text) => shortened(text)).join(", ")})`,
-    expected: "one RTT for each source, destination and time",
-    advice: "select one: filter the file, or keep all with --rtt each",
+    expected: "one RTT per source, destination and time",
+    advice: "filter the file, or keep all with --rtt each",
   };
 }
 

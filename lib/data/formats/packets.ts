@@ -272,12 +272,12 @@ export abstract class PacketReader implements TextReader {
     const zoneWords = zone === undefined ? "UTC unless stated; --zone" : `${zone} (--zone)`;
     onReading?.({
       format: this.format,
-      time: `the one before a line (numbers: Unix seconds; other times: ${zoneWords}), else ` +
+      time: `the start of each line (numbers: Unix seconds; other times: ${zoneWords}), else ` +
         (startS === undefined ? "none" : "--start and --interval"),
-      source: `the one in a heading, else ${constantWords("src", src) ?? "none"}`,
-      destination: `the one in the text, else ${constantWords("dst", dst) ?? "none"}`,
-      rtt: "the time of each reply (ms unless it has a unit)",
-      noReply: "an error, a timeout, a gap in the numbers or a loss in the statistics",
+      source: `the heading, else ${constantWords("src", src) ?? "none"}`,
+      destination: `each line or the heading, else ${constantWords("dst", dst) ?? "none"}`,
+      rtt: "the time in each reply (ms, unless stated)",
+      noReply: "an error, a timeout, a gap in the sequence numbers, or a loss in the statistics",
       notUsed: [],
     });
   }

@@ -117,9 +117,9 @@ class PingReader extends PacketReader {
     else if (OTHER.test(text)) this.#maybeBegin(text);
     else if (LOSS.test(text)) {
       if (!this.#isMixed) return this.echo(place, FAILED_RTT_MS, sequenceIn(text));
-      const found = "a loss, which may be of any of several destinations";
-      const advice = "write the output of each ping to a file of its own";
-      this.take({ reason: "nullValue", found, expected: "lines of one ping", advice }, line);
+      const found = "a loss whose destination is ambiguous";
+      const advice = "write the output of each ping to its own file";
+      this.take({ reason: "nullValue", found, expected: "output of one ping", advice }, line);
     } else if (REPLY.test(text) && SEQUENCE.test(text)) {
       // `(truncated)`, or too short for a time.
       this.#reply(text, place, NO_RTT);
@@ -137,8 +137,8 @@ class PingReader extends PacketReader {
     const source = place ?? host;
     if (source === undefined || source === this.#named) return;
     throw new NoMeasurementsError({
-      found: `line ${line} names a source, ${shortened(source)}`,
-      expected: "a text of one source",
+      found: `line ${line} names the source ${shortened(source)}`,
+      expected: "output from one source",
       advice: "separate the sources, or get the results as JSON (globalping --json)",
     }, { path: this.path });
   }

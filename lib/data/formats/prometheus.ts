@@ -64,13 +64,13 @@ export const prometheus: Format = {
       if (object.status === "error") {
         const found = `${errorType}: ${shortened(String(error), 200)}`;
         throw new UserError(
-          `Cannot read the answer of Prometheus: it is the error ${found}; correct the query`,
+          `Cannot read the response of Prometheus: it is the error ${found}; correct the query`,
         );
       }
       const { resultType, result } = objectOf(data);
       if (resultType !== "matrix" && resultType !== "vector") yield { skipped: `prometheus ${resultType}` };
       else if (Array.isArray(result)) {
-        if (result.length === 0) yield { skipped: "prometheus answer without series" };
+        if (result.length === 0) yield { skipped: "prometheus response without series" };
         yield* findingsOf(result.map(objectOf), options);
       }
     },
@@ -213,7 +213,7 @@ function* groupFindings(group: readonly Series[], options: ReadingOptions): Gene
       rows.read(fields, layout, (finding) => findings.push(finding));
     } else {
       const found = `series ${told[0].name} by itself`;
-      const advice = "get it in one answer with the series of its RTT";
+      const advice = "query it together with the series of its RTT";
       const isFlag = told[0].name === "probe_success";
       findings.push(isFlag ? { skipped: found } : { reason: "incompleteResult", found, advice });
     }

@@ -32,7 +32,7 @@ const WRITE_CSV = "write it with mtr --csv, and name its columns";
 const OTHER_JSON:
   readonly (readonly [isIt: (object: JsonObject) => boolean, found: string, advice: string])[] = [
     [({ report }) => "mtr" in objectOf(report), "a report of mtr without a time", WRITE_CSV],
-    [({ datapoints }) => Array.isArray(datapoints), "an answer of Graphite", "get it with format=csv"],
+    [({ datapoints }) => Array.isArray(datapoints), "a response of Graphite", "get it with format=csv"],
   ];
 const otherJson: JsonFormat = {
   name: "other",
@@ -184,9 +184,9 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
   ...OTHER_TOOLS,
   [
     /^# (?:HELP|TYPE) \w|^# EOF$|^\w+\{[^}\n]*\} [\d.e+-]+ \d+$/m,
-    "it looks like metrics of an exporter (fetch prometheus, once they are stored)",
+    "it looks like metrics of an exporter (use fetch prometheus once they are stored)",
   ],
-  [/^\{[^}\n]*\} =>/, "it looks like the output of promtool (fetch prometheus, or query the API for JSON)"],
+  [/^\{[^}\n]*\} =>/, "it looks like the output of promtool (use fetch prometheus, or query the API for JSON)"],
   [
     /^(?:> )?[\w-]+,[^\s,]+=\S* \w+=\S+(?: \d+)?$/m,
     "it looks like lines of InfluxDB or Telegraf (export CSV)",

@@ -265,7 +265,7 @@ function readingOf(
     destination: rtts[0].dst === undefined ? endOf("dst") : `the names of ${rtts.length} columns`,
     rtt: rtts[0].field < 0 ? "absent" : rttNames.join(", "),
     noReply: [
-      "no number or a word such as timeout",
+      "an empty field or a word such as timeout",
       ...(options.noReply ?? []).map((word) => `${word} (--no-reply)`),
       ...told.map(({ field, says }) => `${names[field]} ${says}`),
     ].join(", or "),
@@ -349,7 +349,7 @@ export class TableRows {
 
   /** The row, or why it is not one beside those before. */
   #checked(row: PingRow, fields: readonly unknown[], { at, names, others }: Layout): Finding {
-    if (at.metric >= 0 && this.#isRepeatedLoss(row)) return { skipped: "another series of a lost moment" };
+    if (at.metric >= 0 && this.#isRepeatedLoss(row)) return { skipped: "another series of the same loss" };
     if (this.options.rtt === "each") return row;
     return this.#moments.add(row, fields, names, others) ?? row;
   }
@@ -443,7 +443,7 @@ export class TableRows {
       const isThousands = isUnclear && (this.mark ?? (this.hasSemicolons ? "," : ".")) === ".";
       this.mark ??= mark;
       if (mark !== this.mark || (isThousands && unitMs >= 1)) {
-        const found = `${name} ${shortened(value)}: a comma or point may separate decimals or thousands`;
+        const found = `${name} ${shortened(value)}: the comma or point may separate decimals or thousands`;
         return { reason: "invalidRtt", found, expected: "numbers with one decimal mark" };
       }
       if (isThousands) number = value.replaceAll(",", "");
@@ -568,7 +568,7 @@ export function unreadable(object: JsonObject, options: ReadingOptions): Rejecti
   const { names, fault = { expected: "a time and an RTT", advice: "check the file" } } =
     recordOf(object, options).layout;
   const found = `found ${shortened(names.join(", "), 120)}`;
-  return { ...fault, reason: "nullValue", found, advice: `${fault.advice}; a.b is field b of field a` };
+  return { ...fault, reason: "nullValue", found, advice: `${fault.advice}; a.b is field b inside field a` };
 }
 
 /** The value at a path; the list of values if it leads through a list of objects. Positions count from 1. */

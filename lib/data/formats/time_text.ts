@@ -90,13 +90,13 @@ export function writtenTimeUs(
   if (parts.unix) return unixTime(Number(parts.unix), unit);
   const expected = `a time as ISO 8601 or Unix ${unit}`;
   const fault = (found: string) => ({ fault: { found, expected } });
-  if (parts.slashed) return fault("its day and month may be in either order");
-  if (!parts.year) return fault("its year is missing");
+  if (parts.slashed) return fault("the order of day and month is ambiguous");
+  if (!parts.year) return fault("the year is missing");
   const localMs = localMilliseconds(parts);
-  if (Number.isNaN(localMs)) return fault("there is no such date or time");
+  if (Number.isNaN(localMs)) return fault("this date or time does not exist");
   const known = ZONES[stated ?? ""] ?? (/^[+-]/.test(stated ?? "") ? stated : undefined);
   if (known === undefined && zone === undefined && (stated !== undefined || parts.name !== undefined)) {
-    const found = stated ? `the zone ${stated} is ambiguous` : "its zone is missing";
+    const found = stated ? `the zone ${stated} is ambiguous` : "the zone is missing";
     return { fault: { found, expected: "UTC or an offset such as +01:00", needsZone: true } };
   }
   const offsetMs = offsetOf(known ?? zone ?? "+00", localMs);
@@ -115,7 +115,7 @@ function unixTime(number: number, unit: TimeUnit): ParsedTime {
   const other = (Object.keys(UNITS_US) as TimeUnit[]).find((name) => isMeasured(number * UNITS_US[name]));
   if (other) {
     const example = Math.floor(number * UNITS_US[other] / UNITS_US[unit]);
-    const found = `these look like ${other}`;
+    const found = `it looks like ${other}`;
     return { fault: { found, expected: `Unix ${unit}, such as ${example}`, unit: other } };
   }
   return { fault: { expected: "a time from 1990 to 2099" } };
@@ -125,7 +125,7 @@ function isMeasured(timeUs: number): boolean {
   return timeUs >= MIN_TIME_US && timeUs < END_TIME_US;
 }
 
-/** Milliseconds since 1970 on the local clock, in whole seconds; NaN if there is no such date or time. */
+/** Milliseconds since 1970 on the local clock, in whole seconds; NaN if this date or time does not exist. */
 function localMilliseconds(parts: Parts): number {
   const { name, half, minute = 0, second = 0 } = parts;
   const month = name === undefined ? Number(parts.month) - 1 : MONTHS.indexOf(name);
@@ -155,7 +155,7 @@ function offsetOf(zone: string, localMs: number): number | string {
   if (sign !== undefined) {
     const isReal = Number(hours) <= 14 && Number(minutes) < 60;
     const offset = Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000;
-    return isReal ? offset : `there is no offset ${zone}`;
+    return isReal ? offset : `invalid offset ${zone}`;
   }
   const key = `${zone} ${Math.floor(localMs / QUARTER_MS)}`;
   let offset = zoneOffsets.get(key);

@@ -37,6 +37,6 @@ export class RttScale {
       : ["microseconds", "rtt_us"];
     const median = +medianMs.toPrecision(3);
     return `the median RTT is ${median} ms, which looks like ${unit}: name the column of a table with ` +
-      `--columns ${key}=NAME`;
+      `--columns ${key}=NAME, or convert the unit in the query of Prometheus`;
   }
 }

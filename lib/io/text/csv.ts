@@ -89,7 +89,7 @@ export class CsvScanner {
         let close = text.indexOf('"', quote + 1);
         while (close >= 0 && text.charCodeAt(close + 1) === QUOTE) close = text.indexOf('"', close + 2);
         const isClosed = close >= 0 && close + 1 < limit && (close + 1 < text.length || isLast);
-        if (!isClosed) return isWaiting ? undefined : this.#fault("a quote that is never closed");
+        if (!isClosed) return isWaiting ? undefined : this.#fault("an unclosed quote");
         const field = text.slice(quote + 1, close);
         if (close > end) {
           end = this.#endOfLine(close, isLast);

@@ -144,7 +144,7 @@ Deno.test("an invalid line is a one-line error with its file and line number", (
       ["8.8.8.8,", "the name is missing"],
       ["8.8.8.8,a\u001b[2Jb", "a name with control characters"],
       [`8.8.8.8,${"x".repeat(256)}`, "a name of 256 characters"],
-      [`8.8.8.8,"x`, "a quote that is never closed"],
+      [`8.8.8.8,"x`, "an unclosed quote"],
     ]
   ) {
     const error = assertThrows(() => namesOf(`address,name\n9.9.9.9,first\n\n${line}\n`), FormatError, found);

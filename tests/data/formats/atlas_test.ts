@@ -122,7 +122,7 @@ Deno.test("convertPing() reads null for optional fields, and times as text", () 
   assertEquals(convert({ result: [error], rcvd: 0, sent: 1 }), { skipped: "error of the probe" });
   assertEquals(row({ timestamp: "2020-09-13T12:26:40Z" }).eventTimeUs, 1_600_000_000e6);
   const fault = convert({ timestamp: 1_600_000_000_000 });
-  assert("reason" in fault && fault.found.includes("these look like milliseconds"));
+  assert("reason" in fault && fault.found.includes("it looks like milliseconds"));
 });
 
 Deno.test("convertPing() rejects incomplete and invalid results", () => {

@@ -569,8 +569,8 @@ Deno.test("ping and fping: the reading is said once, before the first row", () =
   foundIn(naive, { onReading, zone: "Europe/Berlin" });
   foundIn(reply(1), { onReading, startS: START_S, src: undefined });
   foundIn(`[${START_S}.5] ${HOST} : [0], 64 bytes, 27.0 ms (27.0 avg, 0% loss)\n`, { onReading });
-  const source = (given: string) => `the one in a heading, else ${given}`;
-  const times = (zone: string) => `the one before a line (numbers: Unix seconds; other times: ${zone})`;
+  const source = (given: string) => `the heading, else ${given}`;
+  const times = (zone: string) => `the start of each line (numbers: Unix seconds; other times: ${zone})`;
   const assumed = times("UTC unless stated; --zone");
   assertEquals(said, [
     `ping, ${assumed}, else none, ${source(`${SOURCE} (--src)`)}`,
@@ -589,7 +589,7 @@ Deno.test("ping: a text that names several sources is refused", () => {
       `web1  | ${reply(1)}web2  | ${reply(1)}`,
       `${reply(1)}> Tokyo, JP, AS, Example (AS64501)\n${reply(1)}`,
     ]
-  ) assertThrows(() => foundIn(text), NoMeasurementsError, "expected a text of one source", text);
+  ) assertThrows(() => foundIn(text), NoMeasurementsError, "expected output from one source", text);
   const cli = `> Berlin, DE, EU, Example (AS64500)\nPING ${HOST} (${HOST}) 56(84) bytes of data.\n${
     reply(1)
   }`;

@@ -198,7 +198,7 @@ Deno.test("Prometheus: single series, as in an answer too long to parse, and res
   assertEquals(othersOf(foundIn(JSON.stringify(scalar))), [[1, "prometheus scalar"]]);
   const histogram = { metric: { __name__: "rtt", instance: DST }, histograms: [[START_S, { count: "1" }]] };
   assertEquals(othersOf(answered([histogram])), [[1, "series rtt without numbers"]]);
-  assertEquals(othersOf(answered([])), [[1, "prometheus answer without series"]]);
+  assertEquals(othersOf(answered([])), [[1, "prometheus response without series"]]);
 });
 
 Deno.test("Prometheus: an error in place of an answer is reported", () => {

@@ -209,7 +209,7 @@ Deno.test("JSON: a field that others have is a loss; an unknown one is rejected 
   const statistics = JSON.stringify({ time: START_S, val: { median: 34, n: 1 } });
   for (const columns of [undefined, parseColumns("time=time,rtt=median")]) {
     const [advice] = adviceIn(foundIn(statistics, { columns, dst: [DST] }));
-    assertStringIncludes(advice, "a.b is field b of field a");
+    assertStringIncludes(advice, "a.b is field b inside field a");
   }
   const path = parseColumns("time=time,rtt=val.median");
   assertEquals(rttsOf(foundIn(statistics, { columns: path, dst: [DST] })), [34]);
@@ -239,7 +239,7 @@ Deno.test("a reading names each role with its unit and zone, and the fields that
     source: "192.0.2.77 (--src)",
     destination: "host",
     rtt: "ms (us, unless stated)",
-    noReply: "no number or a word such as timeout, or up 0 or false",
+    noReply: "an empty field or a word such as timeout, or up 0 or false",
     notUsed: ["ttl"],
   });
   const json = readings(`${JSON.stringify({ time: 1, dst: DST, rtt: 5, x: 1 })}\n`.repeat(3), {});

@@ -379,7 +379,7 @@ Deno.test("a table: each unusable row is rejected with its reason and line", () 
   assertEquals(othersOf(found(text)), bad.map(([reason], i) => [i + 2, reason]));
   const details = detailsOf(text);
   const advice =
-    "these look like milliseconds, expected Unix seconds, such as 1767225600; name the column with " +
+    "it looks like milliseconds, expected Unix seconds, such as 1767225600; name the column with " +
     "--columns time_ms=NAME";
   assertStringIncludes(details[0], advice);
   assertStringIncludes(details[1], "time soon: it is not a time");

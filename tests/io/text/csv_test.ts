@@ -46,12 +46,12 @@ Deno.test("CsvScanner reads the same however the text is chunked", () => {
 Deno.test("CsvScanner continues with the next line after an unreadable one", () => {
   assertEquals(scan(`1,2\n"3"x,4\n5,6\n`), [["1", "2"], "text after a closing quote", ["5", "6"]]);
   assertEquals(scan(`1,2\n3,"4\n5,6\n7,8`), [
-    ...[["1", "2"], "a quote that is never closed", ["5", "6"], ["7", "8"]],
+    ...[["1", "2"], "an unclosed quote", ["5", "6"], ["7", "8"]],
   ]);
   const rows = Array.from({ length: 20_000 }, (_, i) => `${i},${i}\n`).join("");
   const found = scan(`1,"2\n${rows}`, 10_000);
   assertEquals(found.length, 20_001);
-  assertEquals(found[0], `a quote that is never closed within ${MAX_RECORD_CHARACTERS} characters`);
+  assertEquals(found[0], `an unclosed quote within ${MAX_RECORD_CHARACTERS} characters`);
 });
 
 Deno.test("CsvScanner skips a line that is too long without buffering it", () => {

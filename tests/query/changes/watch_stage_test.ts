@@ -95,7 +95,7 @@ Deno.test("watch fails at the end if it could use none or too little of its inpu
     await failed(
       runStageProcess(["watch", "--input", parquet]),
       `300 of 300 rows were rejected (invalidTime 300, first ${parquet} row 0 (line 1: event_time ` +
-        `1480000000000: these look like milliseconds, expected Unix seconds, such as 1480000000; ` +
+        `1480000000000: it looks like milliseconds, expected Unix seconds, such as 1480000000; ` +
         `name the column with --columns time_ms=NAME))`,
     );
     await failed(watchText("src,dst,time,rtt\n"), "it has no rows below its header");

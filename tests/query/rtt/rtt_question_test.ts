@@ -47,7 +47,7 @@ Deno.test("parseQuestion() names the error in a context", () => {
     [[{ ...measurement, time: "noon" }], 'found context[0].time "noon"'],
     [
       [{ ...measurement, time: 1.7e12 }],
-      "found context[0].time 1700000000000, these look like milliseconds",
+      "found context[0].time 1700000000000, it looks like milliseconds",
     ],
     [[{ ...measurement, time: [3] }], "found context[0].time an array, it is not a time"],
   ];

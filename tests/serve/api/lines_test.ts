@@ -250,7 +250,7 @@ Deno.test("withReadings() puts the reading of another format before the answers"
   assert("reading" in said);
   assertEquals([said.reading.format, said.reading.source, rest.length], [
     "ping",
-    "the one in a heading, else 192.0.2.1 (--src)",
+    "the heading, else 192.0.2.1 (--src)",
     1,
   ]);
   // The API's own measurements have no reading.
