@@ -139,7 +139,9 @@ export class MeasurementReader {
       this.format = recognised.name;
       const takeHere = (finding: Finding, line: number) => take(finding, line + this.#blankLines);
       this.#text = recognised.open(options, takeHere, path);
-      this.#pushText(text);
+      // What is read from the first characters must not depend on how many have arrived.
+      this.#pushText(text.slice(0, length));
+      this.#pushText(text.slice(length));
     }
     return true;
   }

@@ -151,7 +151,9 @@ export function recognise(
     if (format && lines.trim() !== "") return format;
   } else if (!isBinary && lines.trim() !== "") {
     const sure = TEXT_FORMATS.find((each) => each.isSurely?.(lines, options));
-    const format = sure ?? TEXT_FORMATS.find((each) => each.isHead(lines, options));
+    const format = sure ?? TEXT_FORMATS.find((each) =>
+      options.columns === undefined ? each.isHead(lines, options) : each.name === table.name
+    );
     // Most texts contain a comma, so a table must not look like anything else.
     const isOther = format?.name === table.name && !sure && options.columns === undefined &&
       looksOf(head) !== undefined;

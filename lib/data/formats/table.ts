@@ -640,7 +640,9 @@ export const table: Format = {
   },
   text: {
     isHead: (head) => /^(?:sep=|#TYPE )|[,;\t|]/.test(head),
-    isSurely: (head, options) => options.columns !== undefined || hasHeader(head, options),
+    // The second line shows whether the first one is a title.
+    isSurely: (head, options) =>
+      hasHeader(head, options) && (!isByNumber(options) || /\n[^\n]+\n/.test(head)),
     open: (options, take, path) => new TableReader(options, take, path),
   },
 };
@@ -702,8 +704,7 @@ class TableReader implements TextReader {
     const hasRowNames = isBlank && this.#hasHeader && isByNumber(this.options);
     const names = hasRowNames ? [...fields, ""] : [...fields];
     this.#isRagged = isBlank && !this.#hasHeader;
-    const numNamed = Math.max(...[...this.options.columns?.values() ?? []].map(Number));
-    while (this.#isRagged && names.length < numNamed) names.push("");
+    while (this.#isRagged && names.length < leastFields(this.options)) names.push("");
     const layout = layoutOf(names, this.options, this.#hasHeader);
     if (record.fields && !layout.fault) {
       this.#use(layout);
@@ -765,6 +766,11 @@ function isByNumber({ columns }: ReadingOptions): boolean {
   return columns !== undefined && [...columns.values()].every((name) => /^\d+$/.test(name));
 }
 
+/** The number of fields that the positions in `--columns` need, at least two. */
+function leastFields(options: ReadingOptions): number {
+  return Math.max(2, ...isByNumber(options) ? [...options.columns?.values() ?? []].map(Number) : []);
+}
+
 /** Whether a record, or its header, has more fields than the other and the additional ones are empty. */
 function hasEmptyEnd(fields: readonly string[], numOthers: number): boolean {
   return fields.length > numOthers && fields.slice(numOthers).every((field) => field === "");
@@ -792,7 +798,7 @@ function separatorOf(text: string, options: ReadingOptions): CsvSeparator {
   const known = SEPARATORS.find((separator) => separator === said);
   if (known) return known;
   const lines = head.split("\n").filter((each) => !/^#|^\s*$/.test(each));
-  const line = lines.find((each) => /[,;\t|]/.test(each)) ?? "";
+  const line = lines.find((each) => each.split(/[,;\t|]/).length >= leastFields(options)) ?? "";
   const bare = line.replace(/"(?:[^"]|"")*"/g, "");
   const counts = SEPARATORS.map((separator) => bare.split(separator).length);
   const most = Math.max(...counts);

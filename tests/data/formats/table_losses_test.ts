@@ -247,21 +247,30 @@ Deno.test("a reading names each role with its unit and zone, and the fields that
 });
 
 Deno.test("a table is read the same however its text arrives", () => {
-  const texts = [
+  const lines = ["34", "34,6"].map((rtt, i) => `2026-01-01T00:00:0${i}Z ${DST} ${rtt}\n`).join("");
+  const title = "Pings of a host that others watch\n";
+  const texts: [text: string, numbers?: string][] = [
+    [`time                 dst          rtt\n${lines}`],
+    [lines, "time=1,dst=2,rtt=3"],
+    [title + lines.replace(",", ".").replaceAll(" ", ","), "time=1,dst=2,rtt=3"],
+  ];
+  texts.push(...[
     `time,dst,rtt,loss\n${START_S},${DST},5,0\n${START_S + 1},${DST},7,100\n`,
     `# note; with; marks\ntime,dst,rtt\n${START_S},${DST},"1,034.5"\n${START_S + 1},${DST},"34,123"\n`,
     `time;dst;rtt\n${START_S};${DST};1,034\n${START_S + 1};${DST};1.034,5\n`,
-  ];
-  for (const text of texts) {
+  ].map((text): [string] => [text]));
+  for (const [text, numbers] of texts) {
+    const columns = numbers === undefined ? undefined : parseColumns(numbers);
     const bytes = new TextEncoder().encode(text);
     const read = (size: number) => {
       const chunks = Array.from(
         { length: Math.ceil(bytes.length / size) },
         (_, i) => bytes.subarray(i * size, (i + 1) * size),
       );
-      const found = foundInChunks(chunks, "in.csv", { ...USUAL_READING, src: [SRC] });
+      const found = foundInChunks(chunks, "in.csv", { ...USUAL_READING, src: [SRC], columns });
       return [rowsOf(found), othersOf(found)];
     };
+    assertEquals(read(bytes.length)[0].length + read(bytes.length)[1].length, 2, text);
     for (const size of [1, 7, 100]) assertEquals(read(size), read(bytes.length), `${size}`);
   }
 });
