@@ -129,6 +129,8 @@ export interface Format {
     reading?(object: JsonObject, options: ReadingOptions): Reading | undefined;
     /** Whether results with the same measurement, probe and time are duplicates. */
     readonly hasKeys?: boolean;
+    /** Whether how a result is read depends on the results before it. */
+    readonly isInOrder?: boolean;
     /** The id of an object with several results, which files may repeat as a whole. */
     idOf?(object: JsonObject): string;
   };

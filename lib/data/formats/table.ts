@@ -606,6 +606,7 @@ export const table: Format = {
   name: "csv",
   title: "CSV, and JSON lines with src, dst, time, rtt",
   json: {
+    isInOrder: true,
     isResult(object, options) {
       const { layout, rows, values } = recordOf(object, options);
       const { at: { src, dst, time }, rtts, fault } = layout;

@@ -29,6 +29,8 @@ import { ImportedNames } from "./imported_names.ts";
 import {
   FOUND,
   type JobResults,
+  pieceOptions,
+  type PieceOptions,
   PieceReader,
   type PieceResults,
   PING,
@@ -128,12 +130,12 @@ export async function importMeasurements(
 
 /** Reads files in order and passes their contents to an importer. */
 class FileReader implements Disposable {
-  readonly #reading: ReadingOptions;
+  readonly #reading: PieceOptions;
   readonly #pieces: PieceReader;
   #numBytes = 0;
 
   constructor(readonly importer: Importer, numThreads: number, readonly options: ImportOptions) {
-    this.#reading = readingOf(options);
+    this.#reading = pieceOptions(readingOf(options));
     this.#pieces = new PieceReader(this.#reading, { numThreads, signal: options.signal });
   }
 
@@ -246,10 +248,8 @@ function readingOf(options: ReadingOptions): ReadingOptions {
 /** Returns as many workers as requested and useful, using at most half of the memory. */
 function numWorkersFor(
   paths: readonly string[],
-  { numThreads = 1, memoryLimitBytes, startS }: ImportOptions,
+  { numThreads = 1, memoryLimitBytes }: ImportOptions,
 ): number {
-  // Times of --start depend on the number of rows before.
-  if (startS !== undefined) return 0;
   const sizeBytes = paths.reduce((sum, path) => sum + inputFingerprint(path).sizeBytes, 0);
   if (sizeBytes < PARALLEL_FROM_BYTES && !paths.includes(STANDARD_INPUT)) return 0;
   const numInMemory = Math.floor((memoryLimitBytes - RUNTIME_BYTES) / 2 / WORKER_BYTES);

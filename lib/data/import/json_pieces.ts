@@ -2,8 +2,8 @@
  * Reads pieces of JSON as columns of results, in worker threads and in this one.
  *
  * The calling thread cuts pieces out of a stream (`lib/io/text/json_stream.ts`) and takes their results in text order. It
- * reads a piece itself while the workers are starting or busy. Memory holds a few pieces per worker. Pieces
- * are parsed by `JSON.parse`: a streaming parser (`@streamparser/json` 0.0.22) took 14 times as long.
+ * reads a piece itself while the workers are starting or busy. Records of a table are read here and in order,
+ * since they depend on those before. Memory holds a few pieces per worker. Pieces are parsed by `JSON.parse`: a streaming parser (`@streamparser/json` 0.0.22) took 14 times as long.
  *
  * @module
  */
@@ -66,11 +66,23 @@ export interface PieceResults {
   measurements: { id: string; numResults: number }[];
   /** How the results are read; the same object may repeat in other pieces. */
   readings: Reading[];
+  /** Whether they depend on the results before the piece. */
+  isInOrder: boolean;
 }
 
-function readPiece(piece: JsonPiece, given: ReadingOptions): PieceResults {
+/** Options with the readings of a piece, and with the state of the records before it. */
+export interface PieceOptions extends ReadingOptions {
+  readonly readings: Set<Reading>;
+}
+
+export function pieceOptions(options: ReadingOptions): PieceOptions {
   const readings = new Set<Reading>();
-  const options = { ...given, onReading: (reading: Reading) => void readings.add(reading) };
+  return { ...options, readings, onReading: (reading) => void readings.add(reading) };
+}
+
+function readPiece(piece: JsonPiece, options: PieceOptions): PieceResults {
+  options.readings.clear();
+  let isInOrder = false;
   const kinds: number[] = [];
   const pings: number[] = [];
   const rows: number[] = [];
@@ -109,6 +121,7 @@ function readPiece(piece: JsonPiece, given: ReadingOptions): PieceResults {
     if (!object) reject(FOUND.invalid, { reason: "invalidJson", found: `at byte ${offsetBytes}` });
     for (const [result, format] of object ? resultsIn(object, options) : []) {
       const kind = format.hasKeys ? FOUND.ping : FOUND.record;
+      isInOrder ||= format.isInOrder ?? false;
       if (format.idOf) {
         const found = [...format.findings(result, options)];
         kinds.push(FOUND.measurement);
@@ -129,7 +142,8 @@ function readPiece(piece: JsonPiece, given: ReadingOptions): PieceResults {
     rejections,
     skipped,
     measurements,
-    readings: [...readings],
+    readings: [...options.readings],
+    isInOrder,
   };
 }
 
@@ -139,11 +153,14 @@ const MAX_WHOLE_BYTES = 1 << 23;
 /** A piece of JSON, or a whole file as it is on disk. */
 export type Job = JsonPiece | { whole: Uint8Array<ArrayBuffer> };
 
-/** Undefined for a file that has to be read as a stream. */
-export type JobResults = { results: PieceResults; marks: JsonMark[] } | undefined;
+/** Undefined for a file that has to be read as a stream. A piece that depends on those before comes back. */
+export type JobResults = { results: PieceResults; marks: JsonMark[]; piece?: JsonPiece } | undefined;
 
-export function readJob(job: Job, options: ReadingOptions): JobResults {
-  if (!("whole" in job)) return { results: readPiece(job, options), marks: job.marks };
+export function readJob(job: Job, options: PieceOptions): JobResults {
+  if (!("whole" in job)) {
+    const results = readPiece(job, options);
+    return { results, marks: job.marks, ...(results.isInOrder ? { piece: job } : {}) };
+  }
   const bytes = decompressWhole(job.whole, MAX_WHOLE_BYTES);
   if (!bytes) return undefined;
   const scanner = new JsonObjectScanner("");
@@ -170,6 +187,10 @@ export interface ReadPiece {
 interface ComingPiece extends ReadPiece {
   /** Settles when a worker has read the piece; undefined afterwards. */
   asked: Promise<void> | undefined;
+  /** Whether the piece was read after all those before it. */
+  isInOrder: boolean;
+  /** Until it is read in order. */
+  job?: Job;
 }
 
 /** Reads pieces and returns their results in the same order. */
@@ -181,10 +202,15 @@ export class PieceReader implements Disposable {
   #numPending = 0;
   #isReady = false;
   #numAsked = 0;
+  /** Files whose results depend on those before. */
+  readonly #inOrder = new WeakSet<object>();
 
-  /** @param threads `numThreads`: this thread and workers; 1 for this thread only. */
+  /**
+   * @param options Hold the state of what was read in order.
+   * @param threads `numThreads`: this thread and workers; 1 for this thread only.
+   */
   constructor(
-    readonly options: ReadingOptions,
+    readonly options: PieceOptions,
     readonly threads: { numThreads: number; signal?: AbortSignal | undefined },
   ) {
     this.#numWorkers = threads.numThreads - 1;
@@ -192,7 +218,7 @@ export class PieceReader implements Disposable {
 
   #start(): void {
     if (this.#pool || this.#numWorkers < 1) return;
-    this.#pool = new WorkerPool(this.options, {
+    this.#pool = new WorkerPool({ ...this.options, onReading: undefined }, {
       name: "import",
       module: WORKER,
       numWorkers: this.#numWorkers,
@@ -205,10 +231,13 @@ export class PieceReader implements Disposable {
   /** Adds a piece. @returns The pieces that are ready to be taken. */
   async *read(file: { path: string }, numBytes: number, job: Job): AsyncGenerator<ReadPiece> {
     this.#start();
-    const coming: ComingPiece = { file, numBytes, found: undefined, asked: undefined };
+    const isInOrder = this.#coming.length === 0;
+    const coming: ComingPiece = { file, numBytes, found: undefined, asked: undefined, isInOrder };
     this.#coming.push(coming);
     const isFree = this.#isReady && this.#numPending < PIECES_PER_WORKER * this.#numWorkers;
-    if (this.#pool && isFree) {
+    if (this.#inOrder.has(file) && !isInOrder) coming.job = job;
+    else if (this.#pool && isFree && !this.#inOrder.has(file)) {
+      coming.isInOrder = false;
       this.#numPending++;
       coming.asked = this.#pool.ask(this.#numAsked++ % this.#numWorkers, job).then((found) => {
         coming.found = found;
@@ -216,7 +245,7 @@ export class PieceReader implements Disposable {
         this.#numPending--;
       });
       coming.asked.catch(() => {}); // thrown when the piece is taken
-    } else coming.found = readJob(job, this.options);
+    } else coming.found = readJob(job, isInOrder ? this.options : pieceOptions(this.options));
     yield* this.#take(2 * PIECES_PER_WORKER * this.#numWorkers);
   }
 
@@ -230,8 +259,17 @@ export class PieceReader implements Disposable {
       if (next.asked && this.#coming.length <= numLeft) return;
       await next.asked;
       this.#coming.shift();
+      this.#readInOrder(next);
       yield next;
     }
+  }
+
+  #readInOrder(next: ComingPiece): void {
+    const { job, file, found, isInOrder } = next;
+    if (found?.results.isInOrder) this.#inOrder.add(file);
+    else if (!job) return;
+    const piece = job ?? found?.piece;
+    if (!isInOrder) next.found = piece && readJob(piece, this.options);
   }
 
   [Symbol.dispose](): void {

@@ -386,3 +386,25 @@ Deno.test("importMeasurements() writes the same bytes, rejects and errors with a
       assertEquals(made[2], made[0], name);
     }
   }));
+
+Deno.test("records of JSON tables are read in order, whatever their pieces and threads", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/in.jsonl`;
+    const write = (count: number, of: (i: number) => object) =>
+      Deno.writeTextFileSync(
+        path,
+        Array.from({ length: count }, (_, i) => `${JSON.stringify({ ...of(i), note: "x".repeat(200) })}\n`)
+          .join(""),
+      );
+    const ends = { src: ["192.0.2.1"], dst: ["198.51.100.7"] };
+    // Without a reply, there is no RTT, for longer than a piece.
+    write(5000, (i) => ({ time: 1_767_225_600 + i, ...(i > 1500 && i <= 3500 ? {} : { rtt: 5 }) }));
+    for (const numThreads of [1, 3]) {
+      const { rows, failed, rejected } = await importInto(folder, [path], { ...ends, numThreads });
+      assertEquals([rows, failed, rejected], [5000, 2000, {}], `${numThreads} threads`);
+    }
+    // Without times, each record is an interval after the one before.
+    write(2000, () => ({ rtt: 5 }));
+    const { lastTimeS } = await importInto(folder, [path], { ...ends, startS: 1_767_225_600 });
+    assertEquals(lastTimeS, 1_767_225_600 + 1999);
+  }));
