@@ -46,7 +46,7 @@ const LOST_CODE = /^(?:false|110(?:0[2-5]|1[03]))$/;
 const LOST_FLAG = /^(?:0(?:\.0*)?|false|no|n|f|down|offline|dead)$/;
 /** States that say nothing about the path. */
 const NO_STATE =
-  /noresources|badoption|hardwareerror|general.?failure|dns|(?:not|un).{0,9}resol|resolution|unknown host|^11050$|maintenance|pending|paused|disabled/i;
+  /noresources|badoption|hardwareerror|general.?failure|dns|(?:not|un).{0,9}resol|resolution|unknown host|no such host|not known|^11050$|maintenance|pending|paused|disabled/i;
 
 /**
  * Whether a record tells that there was no reply.

@@ -167,13 +167,17 @@ export function layoutOf(names: readonly string[], options: ReadingOptions, hasH
   const words = names.map(wordsOf);
   const areNumbers = isByNumber(options);
   let fault: Fault | undefined;
+  /** The words of names that `--columns` does not give to a part of a row. */
+  const given = [...columns.values()].map((name) => name.toLowerCase());
+  const free = words.map((name, field) => given.includes(names[field].toLowerCase()) ? "" : name);
   const find = (key: string): number => {
     const asked = columns.get(key);
-    const usual = hasHeader ? (USUAL_NAMES[key] ?? [key]).find((name) => words.includes(name)) : undefined;
+    const among = KEYS.includes(key) ? free : words;
+    const usual = hasHeader ? (USUAL_NAMES[key] ?? [key]).find((name) => among.includes(name)) : undefined;
     if (asked === undefined && usual === undefined) return -1;
     const isExact = asked !== undefined && names.includes(asked);
     const isCalled = (field: number) => {
-      if (asked === undefined) return words[field] === usual;
+      if (asked === undefined) return among[field] === usual;
       if (isExact) return names[field] === asked && !areNumbers;
       return names[field].toLowerCase() === asked.toLowerCase();
     };

@@ -39,11 +39,12 @@ Deno.test("a loss told beside the RTT is a loss, whatever its column is called",
   replies.push("rcvd,3", "msg,64 bytes", "error,", "type,IPv4", "error,0", "error,false", "type,0");
   replies.push("lost,false", "lost,1", "timeout,1");
   const skipped = ["status,maintenance", "state,PENDING", "status,paused", "sent,0"];
+  skipped.push("error,lookup web.example: no such host", "error,Name or service not known");
   const rejected = ["loss,300", "packet_loss,-1"];
   const cases: [string[], (rtt: number | string) => boolean][] = [
     [lost, (rtt) => rtt === LOST],
     [replies, (rtt) => rtt === 12],
-    [skipped, (rtt) => /^(?:status|nothing sent)/.test(String(rtt))],
+    [skipped, (rtt) => /^(?:status |nothing sent)/.test(String(rtt))],
     [rejected, (rtt) => rtt === "invalidInteger"],
   ];
   for (const [texts, isRight] of cases) {

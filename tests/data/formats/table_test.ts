@@ -69,6 +69,12 @@ Deno.test("a table: units in column names, and the id columns of measurement Par
   assertEquals(timeOf("time_ms", "1767225600123"), START_S + 0.123);
   assertEquals(timeOf("time_us", "1767225600123456"), START_S + 0.123456);
   assertEquals(timeOf("time_ns", "1767225600123456000"), START_S + 0.123456);
+  // A column that is named for one part is not taken for another by its usual name.
+  const timed = found(`timestamp,host,time\n${START_S},${DST},12.5\n`, {
+    columns: parseColumns("dst=host,rtt=time"),
+    src: [SRC],
+  });
+  assertEquals(rowsOf(timed), [[DST, START_S, 12.5]]);
   // A cell of a table without a header is no name.
   const columns = parseColumns("src=1,dst=2,rtt=3");
   assertEquals(rttsOf(found(`${SRC},${DST},0.5 s\n${SRC},${DST},12\n`, { columns })), [500, 12]);
