@@ -19,7 +19,7 @@ import { OTHER_TOOLS, ping } from "./ping.ts";
 import { prometheus } from "./prometheus.ts";
 import { scamper } from "./scamper.ts";
 import { smokeping } from "./smokeping.ts";
-import { table, unreadable } from "./table.ts";
+import { MAX_COMMENT_RECORDS, table, unreadable } from "./table.ts";
 
 /** In the order in which they are tried. */
 export const FORMATS: readonly Format[] = [
@@ -143,7 +143,7 @@ export function recognise(
   if (beginsAsJson(head, options)) return "json";
   const lines = isLast ? head : head.slice(0, head.lastIndexOf("\n") + 1);
   const numLines = lines.split("\n").length - 1;
-  const hasManyLines = numLines > MAX_UNKNOWN_LINES;
+  const hasManyLines = numLines > (options.columns ? MAX_COMMENT_RECORDS : MAX_UNKNOWN_LINES);
   // `ping -f` writes backspaces.
   const isBinary = /[\0-\x07\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));
   if (name !== undefined) {

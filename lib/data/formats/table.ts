@@ -76,7 +76,7 @@ const OTHER_STATISTIC =
   /(?:^|[_. ])(?:loss|lost|packet|error|recv|received|std|mdev|jitter|percent|quantile|(?:counts?|code|ttl|hops?|size|sent|dev(?:iation)?|min(?:imum)?|max(?:imum)?|best|worst)(?![a-z]))/;
 
 /** The header is one of the first records; those above it are comments. */
-const MAX_COMMENT_RECORDS = 20;
+export const MAX_COMMENT_RECORDS = 20;
 const SEPARATORS: readonly CsvSeparator[] = [";", "\t", ",", "|"];
 /** A header with blanks between its names, some in quotes. Other such lines are sentences or rows. */
 const BLANK_HEADER = /^(?: *(?:"[^"]*"|[A-Za-z_]\w*)(?= |$)){2,} *\r?$/;
@@ -221,7 +221,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions, hasH
     ...(rtts[0].field < 0 ? ["rtt"] : []),
   ];
   const lacksRtt = !fault && missing.join() === "rtt";
-  if (missing.length > 0) fault ??= lacksRtt && absentRtt || missingFault(missing, names);
+  if (missing.length > 0) fault ??= lacksRtt && absentRtt || missingFault(missing, areNumbers ? [] : names);
   const layout = {
     ...{ names: hasHeader ? names : names.map((_, field) => `column ${field + 1}`), at, rtts, signals },
     timeUnit: TIME_UNITS[time.key],
@@ -233,6 +233,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions, hasH
   return { ...layout, reading: readingOf(layout, used, options) };
 }
 
+/** @param names None if they may be values. */
 function missingFault(missing: readonly string[], names: readonly string[]): Fault {
   if (names.some((name) => decimal(name) >= 0)) {
     const example = "--columns src=1,dst=2,time=3,rtt=4";
