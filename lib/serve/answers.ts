@@ -4,7 +4,7 @@ import type { LineError } from "../query/questions/question.ts";
 import type { QuestionName } from "../query/questions/questions.ts";
 import { shortened } from "../base/errors.ts";
 import { linesOf } from "../query/text_lines.ts";
-import { ToUtf8 } from "../data/formats/reader.ts";
+import { ToUtf8 } from "../io/text/utf8.ts";
 import { MEASUREMENT_TYPES } from "../query/questions/lines.ts";
 import { createHash } from "node:crypto";
 import type { PingService } from "./api/ping_service.ts";

@@ -5,6 +5,7 @@
  */
 import { concat } from "@std/bytes";
 import { JsonObjectScanner, MAX_OBJECT_BYTES, parsePiece } from "../../io/text/json_stream.ts";
+import { ToUtf8 } from "../../io/text/utf8.ts";
 import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
 import { MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
 
@@ -14,28 +15,6 @@ const NOT_JSON: Finding = { reason: "invalidJson", found: "it is not JSON" };
 export interface Found {
   finding: Finding;
   line: number;
-}
-
-/** Converts UTF-16 text with a byte order mark to UTF-8. Other bytes pass unchanged. */
-export class ToUtf8 {
-  #utf16: TextDecoder | undefined;
-  /** Bytes received so far, until there are two. */
-  #first: Uint8Array | undefined = new Uint8Array(0);
-
-  /** @param isEnd Whether the text ends with these bytes. */
-  push(chunk: Uint8Array, isEnd = false): Uint8Array {
-    let bytes = chunk;
-    if (this.#first) {
-      bytes = concat([this.#first, chunk]);
-      this.#first = bytes;
-      if (bytes.length < 2 && !isEnd) return new Uint8Array(0);
-      const mark = bytes[0] << 8 | bytes[1];
-      if (mark === 0xfffe) this.#utf16 = new TextDecoder("utf-16le");
-      if (mark === 0xfeff) this.#utf16 = new TextDecoder("utf-16be");
-      this.#first = undefined;
-    }
-    return this.#utf16 ? new TextEncoder().encode(this.#utf16.decode(bytes, { stream: !isEnd })) : bytes;
-  }
 }
 
 export interface ByteReader {

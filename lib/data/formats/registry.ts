@@ -84,7 +84,10 @@ const UNKNOWN: JsonFormat = {
 export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
   const results: [JsonObject, JsonFormat][] = [];
   let unknown: JsonObject | undefined;
-  const pending: { object: JsonObject; isBesideResult: boolean }[] = [{ object: whole, isBesideResult: false }];
+  const pending: { object: JsonObject; isBesideResult: boolean }[] = [{
+    object: whole,
+    isBesideResult: false,
+  }];
   for (let next; (next = pending.pop());) {
     const { object, isBesideResult } = next;
     const format = formatOf(object, options);
@@ -95,7 +98,9 @@ export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObje
       }
       const inner = Object.values(object).filter((each) => typeof each === "object" && each !== null);
       const isOfResults = Array.isArray(object) && inner.some((each) => formatOf(objectOf(each), options));
-      for (const each of inner.reverse()) pending.push({ object: objectOf(each), isBesideResult: isOfResults });
+      for (const each of inner.reverse()) {
+        pending.push({ object: objectOf(each), isBesideResult: isOfResults });
+      }
       continue;
     }
     const reading = options.onReading && format.reading?.(object, options);
@@ -151,9 +156,10 @@ export function recognise(
     if (format && lines.trim() !== "") return format;
   } else if (!isBinary && lines.trim() !== "") {
     const sure = TEXT_FORMATS.find((each) => each.isSurely?.(lines, options));
-    const format = sure ?? TEXT_FORMATS.find((each) =>
-      options.columns === undefined ? each.isHead(lines, options) : each.name === table.name
-    );
+    const format = sure ??
+      TEXT_FORMATS.find((each) =>
+        options.columns === undefined ? each.isHead(lines, options) : each.name === table.name
+      );
     // Most texts contain a comma, so a table must not look like anything else.
     const isOther = format?.name === table.name && !sure && options.columns === undefined &&
       looksOf(head) !== undefined;
@@ -188,7 +194,10 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
     /^# (?:HELP|TYPE) \w|^# EOF$|^\w+\{[^}\n]*\} [\d.e+-]+ \d+$/m,
     "it looks like metrics of an exporter (use fetch prometheus once they are stored)",
   ],
-  [/^\{[^}\n]*\} =>/, "it looks like the output of promtool (use fetch prometheus, or query the API for JSON)"],
+  [
+    /^\{[^}\n]*\} =>/,
+    "it looks like the output of promtool (use fetch prometheus, or query the API for JSON)",
+  ],
   [
     /^(?:> )?[\w-]+,[^\s,]+=\S* \w+=\S+(?: \d+)?$/m,
     "it looks like lines of InfluxDB or Telegraf (export CSV)",

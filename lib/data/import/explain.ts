@@ -2,9 +2,10 @@
 import { faultText, shortened } from "../../base/errors.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { openInput } from "../../io/compression/decompress.ts";
+import { ToUtf8 } from "../../io/text/utf8.ts";
 import { FAILED_RTT_MS } from "../formats/batch.ts";
 import type { Finding, ReadingOptions } from "../formats/format.ts";
-import { type Found, MeasurementReader, ToUtf8 } from "../formats/reader.ts";
+import { type Found, MeasurementReader } from "../formats/reader.ts";
 import { isParquet } from "../measurement_files/input_files.ts";
 import { readParquetTable } from "../measurement_files/parquet_table.ts";
 import { trueAdvice } from "../measurement_files/rejects.ts";

@@ -11,7 +11,7 @@ import { shortened, UserError } from "../../base/errors.ts";
 import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import { type Finding, giveTime, type ReadingOptions, type Rejection } from "../formats/format.ts";
-import { MeasurementReader, ToUtf8 } from "../formats/reader.ts";
+import { MeasurementReader } from "../formats/reader.ts";
 import { beginsAsJson, MIN_HEAD_CHARACTERS, NOT_A_RESULT } from "../formats/registry.ts";
 import {
   type JsonMark,
@@ -19,6 +19,7 @@ import {
   type JsonPiece,
   MAX_OBJECT_BYTES,
 } from "../../io/text/json_stream.ts";
+import { ToUtf8 } from "../../io/text/utf8.ts";
 import { isParquet } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { ownReading, readParquetTable } from "../measurement_files/parquet_table.ts";
@@ -29,8 +30,8 @@ import { ImportedNames } from "./imported_names.ts";
 import {
   FOUND,
   type JobResults,
-  pieceOptions,
   type PieceOptions,
+  pieceOptions,
   PieceReader,
   type PieceResults,
   PING,

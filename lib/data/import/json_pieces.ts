@@ -14,7 +14,7 @@ import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
 import type { Reading } from "../formats/reading.ts";
 import { resultsIn } from "../formats/registry.ts";
 import { decompressWhole } from "../../io/compression/decompress.ts";
-import { ToUtf8 } from "../formats/reader.ts";
+import { ToUtf8 } from "../../io/text/utf8.ts";
 import { type JsonMark, JsonObjectScanner, type JsonPiece, parsePiece } from "../../io/text/json_stream.ts";
 
 const WORKER = new URL("./piece_worker.ts", import.meta.url);

@@ -5,7 +5,7 @@
  */
 import { concat } from "@std/bytes";
 import { openInput } from "../../../io/compression/decompress.ts";
-import { ToUtf8 } from "../../formats/reader.ts";
+import { ToUtf8 } from "../../../io/text/utf8.ts";
 import { AddressNames } from "../address_names.ts";
 
 /**

@@ -20,7 +20,7 @@ import { FormatError, shortened } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
 import { JsonObjectScanner, parsePiece } from "../../../io/text/json_stream.ts";
-import { ToUtf8 } from "../../formats/reader.ts";
+import { ToUtf8 } from "../../../io/text/utf8.ts";
 import { readWhole } from "./open_names.ts";
 
 /**
