@@ -540,16 +540,18 @@ function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
   if (last?.object === object && last.rows.options === options) return last;
   const rows = rowsOfOptions.get(options) ?? new TableRows(options);
   rowsOfOptions.set(options, rows);
-  const { columns, labels, data, values: cells, ...constants } = object;
-  const head = [columns, labels].find(Array.isArray);
-  const lists = [data, cells].filter(Array.isArray).find(([first]) => head && Array.isArray(first));
-  const names = [...head && lists ? head.map(String) : [], ...Object.keys(lists ? constants : object)];
-  const values = Object.values(lists ? constants : object);
+  const head = [object.columns, object.labels].find(Array.isArray);
+  const lists = [object.data, object.values].filter(Array.isArray).find(([first]) => head && Array.isArray(first));
+  const names = head && lists ? head.map(String) : Object.keys(object);
+  const values = lists ? [] : Object.values(object);
   const add = (name: string, value: unknown) => {
     if (value === undefined || names.includes(name)) return;
     names.push(name);
     values.push(value);
   };
+  for (const [name, value] of lists ? Object.entries(object) : []) {
+    if (value !== head && value !== lists) add(name, value);
+  }
   for (const path of options.columns?.values() ?? []) {
     const parts = path.split(".");
     // What is beside a named field may tell a loss, such as `monitor.status` beside `monitor.duration.us`.
