@@ -39,7 +39,7 @@ export const OTHER_TOOLS: readonly (readonly [RegExp, string])[] = [
 const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
 /** `64 bytes from`, in any language. */
 const REPLY = /^\d+ \p{L}+,? \p{L}/u;
-const HEADING = /^(?:PING6?\b|Pinging )/;
+const HEADING = /^(?:PING6?\b|Pinging |Ping \S+ \()/;
 /** `4 packets transmitted, 3 received, …`; `Sent = 4, Received = 3, Lost = 1`, in Asian languages with their commas. */
 const STATISTICS =
   /^(\d+) \p{L}+ \p{L}+, (\d+) (?:.*%|\p{L}+$|packets received)|(?<![\p{L}\ufffd])[\p{L}\ufffd]+ = (\d+)(?:, |[、，])[\p{L}\ufffd]+ = (\d+)(?:, |[、，])[\p{L}\ufffd]+ = \d+/u;
@@ -87,6 +87,10 @@ class PingReader extends PacketReader {
   readonly format = "ping";
   /** The source that lines name before their replies. */
   #named: string | undefined;
+  /** A time alone on a line, until another line follows. */
+  #bare: Place | undefined;
+  /** Whether lines other than replies are there, so that no loss was filtered out. */
+  #isWhole = false;
   /** Whether runs take turns, so that a loss may be of any of them. */
   #isMixed = false;
   /** Statistics of a run without lines for its packets (`ping -q`), until the line with its mean RTT. */
@@ -101,7 +105,15 @@ class PingReader extends PacketReader {
     const rtts = [...text.matchAll(RTT)];
     // A reply is rejected below, so that its sequence number does not count as a loss.
     if (fault && rtts.length !== 1) return this.take(fault, line);
-    if (text === "") return;
+    const bare = this.#bare;
+    this.#bare = text === "" ? place : undefined;
+    if (text === "") {
+      const found = "a time without a ping";
+      const advice = "keep all lines of ping, not only its replies";
+      if (bare && !this.#isWhole) this.take({ reason: "incompleteResult", found, advice }, bare.line);
+      return;
+    }
+    this.#isWhole ||= HEADING.test(text) || STATISTICS.test(text);
     const mean = rtts.length > 1 ? rtts.at(-1)?.[1] : MEAN_RTT.exec(text)?.[1];
     if (mean !== undefined) this.#endQuiet(mean);
     else if (LOCAL_ERROR.test(text)) {

@@ -194,10 +194,8 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
     /^# (?:HELP|TYPE) \w|^# EOF$|^\w+\{[^}\n]*\} [\d.e+-]+ \d+$/m,
     "it looks like metrics of an exporter (use fetch prometheus once they are stored)",
   ],
-  [
-    /^\{[^}\n]*\} =>/,
-    "it looks like the output of promtool (use fetch prometheus, or query the API for JSON)",
-  ],
+  [/^\{[^}\n]*\} =>/, "it looks like the output of promtool (use fetch prometheus, or get JSON from the API)"],
+  [/^[^\n{"]{1,80} \{"\w+":/, "it looks like JSON lines with a prefix (remove what precedes each brace)"],
   [
     /^(?:> )?[\w-]+,[^\s,]+=\S* \w+=\S+(?: \d+)?$/m,
     "it looks like lines of InfluxDB or Telegraf (export CSV)",

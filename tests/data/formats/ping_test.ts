@@ -299,6 +299,12 @@ Deno.test("ping: a time alone on a line is the start time of the next run", () =
   // Without statistics, a loss has the time of its own run.
   const stopped = "2026-01-01T00:00:00Z\nno answer yet for icmp_seq=1\n2026-01-01T00:01:00Z\n" + reply;
   assertEquals(rowsOf(foundIn(stopped, { dst: [HOST] })), [[HOST, START_S, LOST], [HOST, START_S + 60, 5]]);
+  // If only replies were kept, a time without one may be a loss.
+  const times = [0, 1, 2].map((minute) => `2026-01-01T00:0${minute}:00Z\n`);
+  const filtered = foundIn(`${times[0]}${reply}\n${times[1]}${times[2]}${reply}\n`, { dst: [HOST] });
+  assertEquals([rttsOf(filtered), othersOf(filtered)], [[5, 5], [[3, "incompleteResult"]]]);
+  const ended = `${run(times[0].trim(), reply)}${times[1]}${run(times[2].trim(), reply)}`;
+  assertEquals(othersOf(foundIn(ended)), []);
 });
 
 Deno.test("ping: lines of 64 Ki characters are parsed, and longer ones are one unknown line", () => {

@@ -152,6 +152,7 @@ Deno.test("input without measurements is described by what it looks like", () =>
       "ping,host=h,url=192.0.2.1 ttl=57i,average_response_ms=12.3 1764241200000000000\n",
       "it looks like lines of InfluxDB or Telegraf",
     ],
+    ['2026-01-01T00:00:00Z {"dst":"198.51.100.7","rtt":5}\n', "it looks like JSON lines with a prefix"],
     ["SQLite format 3\0\x10\0", "it looks like binary data"],
     ["\x7fELF\x02\x01", "it looks like binary data"],
     ["\x01\x02\x03", "it looks like binary data"],
