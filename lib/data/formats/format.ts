@@ -129,8 +129,12 @@ export interface Format {
     reading?(object: JsonObject, options: ReadingOptions): Reading | undefined;
     /** Whether results with the same measurement, probe and time are duplicates. */
     readonly hasKeys?: boolean;
-    /** Whether how a result is read depends on the results before it. */
-    readonly isInOrder?: boolean;
+    /**
+     * Ends the results of a file, if how they are read depends on those before.
+     *
+     * @throws {FormatError} If they contradict each other.
+     */
+    end?(options: ReadingOptions, path: string, take: (finding: Finding) => void): void;
     /** The id of an object with several results, which files may repeat as a whole. */
     idOf?(object: JsonObject): string;
   };

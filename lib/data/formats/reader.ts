@@ -7,7 +7,7 @@ import { concat } from "@std/bytes";
 import { JsonObjectScanner, MAX_OBJECT_BYTES, parsePiece } from "../../io/text/json_stream.ts";
 import { ToUtf8 } from "../../io/text/utf8.ts";
 import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
-import { MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
+import { endResults, MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
 
 const NEWLINE = 0x0a;
 const NOT_JSON: Finding = { reason: "invalidJson", found: "it is not JSON" };
@@ -141,7 +141,7 @@ class JsonReader implements ByteReader {
   #line = 1;
 
   constructor(
-    path: string,
+    readonly path: string,
     readonly options: ReadingOptions & { isCompressed?: boolean },
     readonly take: TakeFinding,
   ) {
@@ -182,9 +182,10 @@ class JsonReader implements ByteReader {
     this.#line += newlines.length;
   }
 
-  /** @throws {UserError} If the text ended inside an object. */
+  /** @throws {UserError} If the text ended inside an object, or its results contradict each other. */
   end(): void {
     this.#scanner.end();
+    endResults(this.options, this.path, (finding) => this.#found(finding, this.#line));
   }
 
   #found(finding: Finding, line: number): void {

@@ -120,6 +120,11 @@ export function formatOf(object: JsonObject, options: ReadingOptions): JsonForma
   return undefined;
 }
 
+/** Ends the results of a JSON file. @throws {FormatError} If they contradict each other. */
+export function endResults(...[options, path, take]: Parameters<NonNullable<JsonFormat["end"]>>): void {
+  for (const { end } of JSON_FORMATS) end?.(options, path, take);
+}
+
 /** Whether a text that begins with `head` is read as JSON. */
 export function beginsAsJson(head: string, { format }: ReadingOptions): boolean {
   const hasText = TEXT_FORMATS.some(({ name }) => name === format);
@@ -194,7 +199,10 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
     /^# (?:HELP|TYPE) \w|^# EOF$|^\w+\{[^}\n]*\} [\d.e+-]+ \d+$/m,
     "it looks like metrics of an exporter (use fetch prometheus once they are stored)",
   ],
-  [/^\{[^}\n]*\} =>/, "it looks like the output of promtool (use fetch prometheus, or get JSON from the API)"],
+  [
+    /^\{[^}\n]*\} =>/,
+    "it looks like the output of promtool (use fetch prometheus, or get JSON from the API)",
+  ],
   [/^[^\n{"]{1,80} \{"\w+":/, "it looks like JSON lines with a prefix (remove what precedes each brace)"],
   [
     /^(?:> )?[\w-]+,[^\s,]+=\S* \w+=\S+(?: \d+)?$/m,

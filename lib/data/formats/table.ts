@@ -304,7 +304,7 @@ interface Ends {
   readonly timeUs: number;
 }
 
-/** Reads records as rows: those of a text, or of all JSON with the same options, whose files have no end here. */
+/** Reads records as rows: those of a text, or of all JSON with the same options. */
 export class TableRows {
   /** The decimal mark of the RTTs, once a number has shown it. */
   mark: string | undefined;
@@ -359,9 +359,11 @@ export class TableRows {
     return this.#moments.add(row, fields, names, others) ?? row;
   }
 
-  /** Ends the table. @throws {FormatError} If its moments have several RTTs. */
+  /** Ends a file. @throws {FormatError} If rows of the same time have several RTTs. */
   end(path: string, take: TakeRow): void {
     this.#endRoute(take);
+    this.#route = undefined;
+    this.#numRows = 0;
     const fault = this.#moments.end();
     if (fault) throw new FormatError(fault, { path });
   }
@@ -541,7 +543,9 @@ function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
   const rows = rowsOfOptions.get(options) ?? new TableRows(options);
   rowsOfOptions.set(options, rows);
   const head = [object.columns, object.labels].find(Array.isArray);
-  const lists = [object.data, object.values].filter(Array.isArray).find(([first]) => head && Array.isArray(first));
+  const lists = [object.data, object.values].filter(Array.isArray).find(([first]) =>
+    head && Array.isArray(first)
+  );
   const names = head && lists ? head.map(String) : Object.keys(object);
   const values = lists ? [] : Object.values(object);
   const add = (name: string, value: unknown) => {
@@ -613,7 +617,7 @@ export const table: Format = {
   name: "csv",
   title: "CSV, and JSON lines with src, dst, time, rtt",
   json: {
-    isInOrder: true,
+    end: (options, path, take) => rowsOfOptions.get(options)?.end(path, take),
     isResult(object, options) {
       const { layout, rows, values } = recordOf(object, options);
       const { at: { src, dst, time }, rtts, fault } = layout;

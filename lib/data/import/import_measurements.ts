@@ -12,7 +12,7 @@ import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import { type Finding, giveTime, type ReadingOptions, type Rejection } from "../formats/format.ts";
 import { MeasurementReader } from "../formats/reader.ts";
-import { beginsAsJson, MIN_HEAD_CHARACTERS, NOT_A_RESULT } from "../formats/registry.ts";
+import { beginsAsJson, endResults, MIN_HEAD_CHARACTERS, NOT_A_RESULT } from "../formats/registry.ts";
 import {
   type JsonMark,
   JsonObjectScanner,
@@ -134,10 +134,13 @@ class FileReader implements Disposable {
   readonly #reading: PieceOptions;
   readonly #pieces: PieceReader;
   #numBytes = 0;
+  /** The file of JSON whose results were read last. */
+  #file: { path: string } | undefined;
 
   constructor(readonly importer: Importer, numThreads: number, readonly options: ImportOptions) {
     this.#reading = pieceOptions(readingOf(options));
-    this.#pieces = new PieceReader(this.#reading, { numThreads, signal: options.signal });
+    const onFile = (file: { path: string }) => this.#beginFile(file);
+    this.#pieces = new PieceReader(this.#reading, { numThreads, onFile, signal: options.signal });
   }
 
   /** Reads a file. Its last pieces are taken with the next file. @throws {UserError} If it cannot be read. */
@@ -156,6 +159,15 @@ class FileReader implements Disposable {
 
   async finish(): Promise<void> {
     await this.#take(this.#pieces.rest());
+    this.#beginFile(undefined);
+  }
+
+  /** Ends the file before. @throws {FormatError} If its results contradict each other. */
+  #beginFile(file: { path: string } | undefined): void {
+    const last = this.#file;
+    this.#file = file;
+    if (!last || last === file) return;
+    endResults(this.#reading, last.path, (finding) => this.importer.addFinding(last, finding, 0));
   }
 
   async #take(read: AsyncIterable<ReadPiece>): Promise<void> {
@@ -163,7 +175,7 @@ class FileReader implements Disposable {
       if (found) this.importer.addPiece(file, found);
       else {
         // Read as a stream and in this thread, to keep the order of files.
-        using here = new PieceReader(this.#reading, { numThreads: 1 });
+        using here = new PieceReader(this.#reading, { ...this.#pieces.threads, numThreads: 1 });
         await this.#readStream(file, here, () => {});
       }
       this.#report(numBytes);

@@ -121,7 +121,7 @@ function readPiece(piece: JsonPiece, options: PieceOptions): PieceResults {
     if (!object) reject(FOUND.invalid, { reason: "invalidJson", found: `at byte ${offsetBytes}` });
     for (const [result, format] of object ? resultsIn(object, options) : []) {
       const kind = format.hasKeys ? FOUND.ping : FOUND.record;
-      isInOrder ||= format.isInOrder ?? false;
+      isInOrder ||= format.end !== undefined;
       if (format.idOf) {
         const found = [...format.findings(result, options)];
         kinds.push(FOUND.measurement);
@@ -207,11 +207,16 @@ export class PieceReader implements Disposable {
 
   /**
    * @param options Hold the state of what was read in order.
-   * @param threads `numThreads`: this thread and workers; 1 for this thread only.
+   * @param threads `numThreads`: this thread and workers; 1 for this thread only. `onFile`: called with the file
+   *   of each piece that is read in order, before it is read.
    */
   constructor(
     readonly options: PieceOptions,
-    readonly threads: { numThreads: number; signal?: AbortSignal | undefined },
+    readonly threads: {
+      numThreads: number;
+      onFile: (file: { path: string }) => void;
+      signal?: AbortSignal | undefined;
+    },
   ) {
     this.#numWorkers = threads.numThreads - 1;
   }
@@ -245,7 +250,7 @@ export class PieceReader implements Disposable {
         this.#numPending--;
       });
       coming.asked.catch(() => {}); // thrown when the piece is taken
-    } else coming.found = readJob(job, isInOrder ? this.options : pieceOptions(this.options));
+    } else coming.found = isInOrder ? this.#read(coming, job) : readJob(job, pieceOptions(this.options));
     yield* this.#take(2 * PIECES_PER_WORKER * this.#numWorkers);
   }
 
@@ -269,7 +274,12 @@ export class PieceReader implements Disposable {
     if (found?.results.isInOrder) this.#inOrder.add(file);
     else if (!job) return;
     const piece = job ?? found?.piece;
-    if (!isInOrder) next.found = piece && readJob(piece, this.options);
+    if (!isInOrder) next.found = piece && this.#read(next, piece);
+  }
+
+  #read({ file }: ComingPiece, job: Job): JobResults {
+    this.threads.onFile(file);
+    return readJob(job, this.options);
   }
 
   [Symbol.dispose](): void {

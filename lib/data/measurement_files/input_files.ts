@@ -134,7 +134,8 @@ export async function inOrderOfTime(paths: readonly string[], options: ReadingOp
 /** Microseconds since 1970; 0 if there is no time. */
 async function firstTimeUs(path: string, options: ReadingOptions): Promise<number> {
   if (path === STANDARD_INPUT) return 0;
-  for await (const { finding } of readFindings(path, options)) {
+  // A copy, since the records that are read here are no part of the data.
+  for await (const { finding } of readFindings(path, { ...options })) {
     if ("eventTimeUs" in finding && finding.eventTimeUs > 0) return finding.eventTimeUs;
   }
   return 0;

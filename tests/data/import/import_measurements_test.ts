@@ -407,4 +407,15 @@ Deno.test("records of JSON tables are read in order, whatever their pieces and t
     write(2000, () => ({ rtt: 5 }));
     const { lastTimeS } = await importInto(folder, [path], { ...ends, startS: 1_767_225_600 });
     assertEquals(lastTimeS, 1_767_225_600 + 1999);
+    // Each file begins at that time, as in text, and its last route and its times are checked.
+    const copy = `${folder}/copy.jsonl`;
+    Deno.copyFileSync(path, copy);
+    const both = await importInto(folder, [path, copy], { ...ends, startS: 1_767_225_600 });
+    assertEquals([both.rows, both.lastTimeS], [4000, 1_767_225_600 + 1999]);
+    const rows = [3, 4].map((rtt) => ({ time: 1_767_225_600, rtt, agent: `agent ${rtt}` }));
+    Deno.writeTextFileSync(path, JSON.stringify(rows));
+    await assertRejects(() => importInto(folder, [path], ends), UserError, "they differ in agent");
+    const hop = { time: 1_767_225_600, hop_ip: "203.0.113.1", rtt: 3 };
+    Deno.writeTextFileSync(path, JSON.stringify(hop));
+    assertEquals((await importInto(folder, [path], ends)).failed, 1);
   }));
