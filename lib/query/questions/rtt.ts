@@ -214,6 +214,9 @@ export async function rttAnswers(
     const { query: { src, dst, source, destination, timeS }, numContextUsed } = answered;
     const addresses = [source, destination].filter(isAddress).map(({ bytes }) => bytes);
     const notes = [...notesOn(answered), ...notesOnRows(addresses)];
+    if (answered.answer.mixture.distribution.pFailed >= UNLIKELY_REPLY) {
+      notes.push("a reply is unlikely: the RTTs are those of a reply, if one comes");
+    }
     const summary = summaryOf(answered.answer, wanted);
     const measured = wanted.measured ? model.measured(answered.query) : undefined;
     return {
@@ -237,6 +240,9 @@ export async function rttAnswers(
     };
   };
 }
+
+/** From this P(no reply) on, an answer says what its RTTs mean. */
+const UNLIKELY_REPLY = 0.9;
 
 const notesOfModels = new WeakMap<PingModel, (addresses: readonly Uint8Array[]) => string[]>();
 

@@ -15,6 +15,7 @@ import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
 import { knownData, measured, tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
+import { withTinyModel } from "../../query/tiny_model.ts";
 import { INFO, questionOf, streamOf, withService } from "./tiny_service.ts";
 
 const CONTEXT = [
@@ -168,6 +169,20 @@ Deno.test("examples are frequently measured pairs, without those that lose most 
     assert(least[0] > 0.1, "this model loses many");
     assertEquals(await Promise.all(examples.map(lossOf)), least);
   }));
+
+Deno.test("an answer says what its RTTs mean if a reply is unlikely", () =>
+  withTinyModel(async (model) => {
+    const service = new PingService(model, { info: INFO });
+    const answers = await service.rttBatch(Array.from({ length: 60 }, (_, i) => questionOf(i)));
+    const said = answers.map((answer) =>
+      "error" in answer ? answer.error : [
+        answer.p_failed >= 0.9,
+        answer.notes?.some((note) => note.startsWith("a reply is unlikely")) ?? false,
+      ]
+        .join()
+    );
+    assertEquals(new Set(said), new Set(["true,true", "false,false"]));
+  }, 8));
 
 Deno.test("long work stops at its signal, both waiting and running", () =>
   withService(async (service) => {
