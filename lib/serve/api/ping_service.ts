@@ -5,13 +5,13 @@
  * one group of at most 8,192 rows at a time, so the groups of different callers alternate. As a result:
  *
  * - Questions between addresses, single ones and lines of a batch, share one queue (`RttBatcher`), and each
- *   of its batches is one group. Callers take turns, so a single question is in the next batch no matter how
- *   many lines precede it, unless there are more callers than a batch has room for.
+ *   of its batches is one group. Callers and clients take turns, so a single question is in the next batch no
+ *   matter how many lines precede it, unless there are more callers than a batch has room for.
  * - Scores of lines run in parts of a few groups. A question waits for one group of each scoring request.
  * - A search for destinations occupies the decoder for continuations until it ends, up to a minute. Questions
  *   between addresses and scores use the other decoder and wait for at most one step of the search.
  *   Likelihoods and RTTs between prefixes need the same decoder as searches, so all of them share one queue
- *   (`LongWork`). Questions for the nearest candidate wait there too, because they have many candidates.
+ *   (`LongWork`), in which cheap work passes expensive work. Questions for the nearest candidate wait there too, because they have many candidates.
  *
  * @module
  */
