@@ -84,22 +84,22 @@ const UNKNOWN: JsonFormat = {
 export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
   const results: [JsonObject, JsonFormat][] = [];
   let unknown: JsonObject | undefined;
-  const pending: { object: JsonObject; isBesideResult: boolean }[] = [{
-    object: whole,
-    isBesideResult: false,
-  }];
-  for (let next; (next = pending.pop());) {
-    const { object, isBesideResult } = next;
+  let besideResults: Set<unknown> | undefined;
+  const pending: unknown[] = [whole];
+  while (pending.length > 0) {
+    const object = objectOf(pending.pop());
     const format = formatOf(object, options);
     if (!format) {
       if (!Array.isArray(object) && UNKNOWN.isResult(object, options)) {
-        if (isBesideResult) results.push([object, UNKNOWN]);
+        if (besideResults?.has(object)) results.push([object, UNKNOWN]);
         else unknown ??= object;
       }
       const inner = Object.values(object).filter((each) => typeof each === "object" && each !== null);
       const isOfResults = Array.isArray(object) && inner.some((each) => formatOf(objectOf(each), options));
+      if (isOfResults) besideResults ??= new Set();
       for (const each of inner.reverse()) {
-        pending.push({ object: objectOf(each), isBesideResult: isOfResults });
+        if (isOfResults) besideResults?.add(each);
+        pending.push(each);
       }
       continue;
     }
