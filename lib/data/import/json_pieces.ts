@@ -1,9 +1,10 @@
 /**
  * Reads pieces of JSON as columns of results, in worker threads and in this one.
  *
- * The calling thread cuts pieces out of a stream (`lib/io/text/json_stream.ts`) and takes their results in text order. It
- * reads a piece itself while the workers are starting or busy. Records of a table are read here and in order,
- * since they depend on those before. Memory holds a few pieces per worker. Pieces are parsed by `JSON.parse`: a streaming parser (`@streamparser/json` 0.0.22) took 14 times as long.
+ * The calling thread cuts pieces out of a stream (`lib/io/text/json_stream.ts`) and takes their results in text
+ * order. It reads a piece itself while the workers are starting or busy. Records of a table are read here and in
+ * order, since they depend on those before. Memory holds a few pieces per worker. Pieces are parsed by
+ * `JSON.parse`: a streaming parser (`@streamparser/json` 0.0.22) took 14 times as long.
  *
  * @module
  */
