@@ -11,7 +11,8 @@ export const WEBHOOK_KEY = "PING_LLM_WEBHOOK_KEY";
 export const watchCommand = command({
   name: "watch",
   summary:
-    "report when pairs stop replying or their RTTs leave their usual level, and when they return, without fixed thresholds",
+    "report when pairs stop replying, lose more than usual or leave their usual RTT at the hour, and when they return, without " +
+    "fixed thresholds",
   details:
     "An outage is reported after about 3 losses, a clear change after --delay more measurements of its pair, other changes " +
     "after up to 20 or at the end of the input. Alarms that begin together and share a source or a destination form a group; the strongest " +
@@ -80,8 +81,8 @@ export const watchCommand = command({
       { default: "min" },
     ),
     falseAlarms: option.text(
-      "maximum rate of reported groups of alarms, for all pairs together: those with the most evidence, for outages and for " +
-        "other changes, among all in the input or --calibration",
+      "maximum rate of reported groups of alarms, for all pairs together: those with the most evidence, for outages, losses " +
+        "and shifts of RTTs, among all in the input or --calibration",
       { default: "5/day", value: "N/day" },
     ),
     above: option.texts(
@@ -112,7 +113,7 @@ export const watchCommand = command({
       value: "TIME",
     }),
     maxPairs: option.integer(
-      "how many pairs to remember (about 10 kB each); the least recently seen is dropped first",
+      "how many pairs to remember (15 kB each, 35 kB after days); the least recently seen is dropped first",
       { default: 20_000, min: 1 },
     ),
     geo: option.paths(

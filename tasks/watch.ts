@@ -6,6 +6,7 @@ import { parseDurationS } from "../lib/cli/options.ts";
 import { defineStage, serveStage, snakeKeys, type StageContext } from "../lib/cli/stage.ts";
 import type { AddressNames } from "../lib/data/addresses/address_names.ts";
 import { addressBytes, parseAddress } from "../lib/data/addresses/ip.ts";
+import { withName } from "../lib/data/addresses/ip_prefix.ts";
 import { missingFields } from "../lib/data/addresses/place_table.ts";
 import { openNames } from "../lib/data/addresses/places/open_names.ts";
 import { openPlaces } from "../lib/data/addresses/places/open_places.ts";
@@ -50,6 +51,8 @@ const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
 const MAX_LEFT_OUT = 0.05;
 /** Days and hours of the pairs in a report that --json prints, about 150 bytes each. */
 const MAX_PRINTED = 2_000_000;
+/** Maximum number of pairs without any reply that are listed at the end. */
+const MAX_LISTED = 20;
 /** Limits for monitoring clients. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
@@ -156,6 +159,7 @@ export const watchStage = defineStage(watchCommand, async (options, stage) => {
   if (stage.signal.aborted && shown !== "") printLine(`\n${shown}`);
   readings.end();
   stage.log(text);
+  if (counts.neverReplied > 0) stage.log(neverRepliedOf(watch, names));
   if (isWhole) stage.log(choiceOf(options, isWhole));
   stage.log(neededOf(watch.alarms));
   stage.signal.throwIfAborted();
@@ -298,7 +302,7 @@ function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements)
     wrongClock: watch.numWrongClock,
     undecided: watch.numUndecided,
     pairs: watch.numPairs,
-    neverReplied: watch.numNeverReplied,
+    neverReplied: watch.neverReplied.length,
     dropped: watch.numDropped,
     alarms: watch.alarms.numAlarms,
     groups: watch.alarms.numGroups,
@@ -320,20 +324,33 @@ function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements)
   return { counts: { ...counts, rejected, skipped }, text };
 }
 
+function neverRepliedOf({ neverReplied }: PairWatch, names: AddressNames): string {
+  const shown = neverReplied.slice(0, MAX_LISTED).map(({ src, dst }) => {
+    const { src_name, dst_name } = names.namedEnds({ src, dst });
+    return `${withName(src, src_name)} -> ${withName(dst, dst_name)}`;
+  });
+  const numMore = neverReplied.length - shown.length;
+  return `no reply at all, hence no alarms: ${shown.join(", ")}${
+    numMore > 0 ? ` and ${formatCount(numMore)} more` : ""
+  }`;
+}
+
 function choiceOf({ falseAlarms, calibration }: Options, isWhole: boolean): string {
   const compared = calibration.length > 0
     ? "--calibration"
     : isWhole
     ? "the whole input"
-    : "the last 7 days of the input";
+    : "the last 7 days of the input (beyond that only those stronger than all of these)";
   return `reporting the strongest groups of alarms, at most ${falseAlarms} for all pairs together (--false-alarms), compared ` +
     `with ${compared}`;
 }
 
-function neededOf({ needed: { outage, shift }, numDepartures, numAlarms }: PairWatch["alarms"]): string {
-  const [outageNats, shiftNats] = [outage, shift].map((nats) => Number(nats.toPrecision(3)));
+function neededOf(
+  { needed: { outage, loss, shift }, numDepartures, numAlarms }: PairWatch["alarms"],
+): string {
+  const [outageNats, lossNats, shiftNats] = [outage, loss, shift].map((nats) => Number(nats.toPrecision(3)));
   const needed =
-    `alarms needed ${outageNats} nats of evidence for an outage, ${shiftNats} for another change`;
+    `alarms needed ${outageNats} nats of evidence for an outage, ${lossNats} for more losses, ${shiftNats} for another level`;
   const numWeaker = numDepartures - numAlarms;
   if (numWeaker === 0) return needed;
   return `${needed}; ${
@@ -366,7 +383,7 @@ function requireUsed(
         } %; ${advice}`,
     );
   }
-  if (numUsed > 0 && (watch.numNeverReplied < watch.numPairs || watch.numDropped > 0)) return;
+  if (numUsed > 0 && (watch.neverReplied.length < watch.numPairs || watch.numDropped > 0)) return;
   if (numUsed > 0) {
     throw new UserError(
       `Cannot find outages: none of the ${numUsed} measurements has a reply, expected replies before an outage; ` +

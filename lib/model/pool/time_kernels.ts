@@ -41,6 +41,9 @@ const LEAST_WEEKS_S = 3 * WEEK_S;
 
 /** The kernels: by distance in time, of the hour of the day (2), of the hour of the week, and all alike. */
 export const NUM_KERNELS: number = NUM_SCALES + 4;
+/** The kernel of the hour of the day with the shorter scale, and that of the hour of the week. */
+export const HOUR_KERNEL: number = NUM_SCALES;
+export const WEEK_KERNEL: number = NUM_SCALES + 2;
 
 /** The distance of a time from the nearest multiple of a period. */
 function fromMultiple(gapS: number, periodS: number): number {

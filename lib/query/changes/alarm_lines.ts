@@ -12,8 +12,8 @@ const number = z.number().optional();
 /** The JSON line of an event. The sizes are absent if all packets are lost. */
 export const alarmLineSchema = z.object({
   event: z.enum(["begin", "change", "end"]),
-  cause: z.enum(["outage", "shift", "limit"]).describe(
-    "no replies, a change in the level of RTTs or losses, or a fixed limit that is passed",
+  cause: z.enum(["outage", "loss", "shift", "limit"]).describe(
+    "no replies, more losses than usual, another level of RTTs, or a fixed limit that is passed",
   ),
   alarm: z.int().describe("number of the alarm, counting from 1 in the order in which they began"),
   time: z.string().describe("when the change happened: ISO 8601, UTC"),
@@ -27,10 +27,15 @@ export const alarmLineSchema = z.object({
   usual_ms: number.describe("median RTT before the alarm, ms"),
   usual_spread_ms: number.describe("interquartile range before the alarm, ms"),
   usual_loss_rate: number.describe("share of lost measurements before the alarm"),
-  rtt_ms: number.describe("median RTT since the newest change, ms"),
-  loss_rate: number.describe("share of lost measurements since the newest change"),
+  rtt_ms: number.describe("median RTT since the newest change, at the end since the beginning, ms"),
+  loss_rate: number.describe(
+    "share of lost measurements since the newest change; for the cause loss since the beginning",
+  ),
+  peak_ms: number.describe("at the end: the median of successive RTTs farthest from the usual one, ms"),
+  lasted_s: number.describe("at the end: the time since the beginning, s"),
   size_ms: number.describe("rtt_ms - usual_ms"),
   size_spreads: number.describe("the size as a multiple of the usual spread"),
+  times: z.int().describe("how often it happened: bursts of losses, or the same again shortly after its end"),
   evidence: number.describe(
     "how much less likely the measurements since then would be without the change, nats",
   ),
@@ -41,6 +46,7 @@ export const alarmLineSchema = z.object({
   shared: z.string().optional().describe(
     "the property that all alarms of the group share: an endpoint's address, AS or country",
   ),
+  sharing: z.int().optional().describe("number of watched pairs that have that property"),
   open_in_group: z.int().describe("alarms of the group that have not ended"),
   reason: z.enum(["usual", "new usual", "dropped"]).optional().describe("why the alarm ended"),
   expected_ms: z.record(z.string(), z.number()).optional()
@@ -50,6 +56,8 @@ export type AlarmLine = z.infer<typeof alarmLineSchema>;
 
 /** Lower bound of the usual spread when it measures a shift, ms. */
 const MIN_SPREAD_MS = 0.1;
+/** Texts contain the peak of a shift if it is more than this many times the shift. */
+const SHOWN_PEAK = 1.25;
 
 /** @param expected The model's forecast when the alarm began. */
 export function alarmLine(
@@ -58,7 +66,7 @@ export function alarmLine(
   names: AddressNames = NO_NAMES,
 ): AlarmLine {
   const { kind, alarm, timeS, evidence, perDay, reason } = event;
-  const { id, cause, src, dst, limit, sinceS, usual, now, group } = alarm;
+  const { id, cause, src, dst, limit, sinceS, usual, now, group, numTimes } = alarm;
   const shiftMs = now.medianMs - usual.medianMs;
   const { src_name, dst_name } = names.namedEnds({ src, dst });
   return {
@@ -78,12 +86,15 @@ export function alarmLine(
     usual_loss_rate: numberOf(usual.lossRate),
     rtt_ms: numberOf(now.medianMs),
     loss_rate: numberOf(now.lossRate),
+    ...(kind === "end" && { peak_ms: numberOf(alarm.peakMs), lasted_s: numberOf(timeS - sinceS) }),
     size_ms: numberOf(shiftMs),
     size_spreads: numberOf(shiftMs / Math.max(MIN_SPREAD_MS, usual.spreadMs)),
+    times: numTimes,
     evidence: numberOf(evidence),
     per_day: limit === undefined ? numberOf(perDay) : undefined,
     group: group.id,
     shared: group.shared,
+    ...(group.shared !== undefined && { sharing: group.numSharing }),
     open_in_group: group.numOpen,
     reason,
     expected_ms: expected && expectedMs(expected),
@@ -96,27 +107,38 @@ function expectedMs({ quantilesMs }: Pick<Expectation, "quantilesMs">): Record<s
   );
 }
 
-function alarmText({ kind, reason, alarm }: AlarmEvent): string {
+function alarmText({ kind, reason, alarm, timeS }: AlarmEvent): string {
   if (kind !== "end") return sizeText(alarm);
-  if (reason !== "usual") return `ended: ${reason}`;
-  if (alarm.limit !== undefined) return `no longer ${alarm.limit}`;
-  return alarm.cause === "outage" ? "replies again" : "as usual again";
+  const ended = reason !== "usual"
+    ? `ended: ${reason}`
+    : alarm.limit !== undefined
+    ? `no longer ${alarm.limit}`
+    : alarm.cause === "outage"
+    ? "replies again"
+    : "as usual again";
+  return `${ended} after ${formatSeconds(timeS - alarm.sinceS)}${
+    alarm.limit !== undefined || alarm.cause === "outage" && alarm.numTimes === 1 ? "" : `: ${sizeText(alarm)}`
+  }`;
 }
 
 /** An alarm's size as text, such as `no reply, usually 20.1 ms` or `+38 ms, 3 x its usual spread`. */
-function sizeText({ cause, limit, usual, now }: Alarm): string {
+function sizeText({ cause, limit, usual, now, numTimes, peakMs }: Alarm): string {
   if (limit !== undefined) {
     const median = Number.isNaN(now.medianMs) ? "" : `median ${formatMs(now.medianMs)}, `;
     return `${limit}: ${median}${formatShare(now.lossRate)} lost`;
   }
-  if (cause === "outage") return `no reply, usually ${formatMs(usual.medianMs)}`;
-  if (Number.isNaN(now.medianMs) || Number.isNaN(usual.medianMs) || now.lossRate - usual.lossRate > 0.5) {
-    return `${formatShare(now.lossRate, 0)} lost, usually ${formatShare(usual.lossRate, 0)}`;
+  const times = numTimes > 1 ? `, ${formatCount(numTimes)} times` : "";
+  const usually = `usually ${formatMs(usual.medianMs)}`;
+  if (cause === "outage" && now.lossRate === 1) return `no reply${times}, ${usually}`;
+  if (cause !== "shift") {
+    const lost = `${formatShare(now.lossRate, 0)} lost${times}`;
+    return cause === "outage" ? `${lost}, ${usually}` : `${lost}, usually ${formatShare(usual.lossRate, 0)}`;
   }
-  const shiftMs = now.medianMs - usual.medianMs;
+  const [shiftMs, peakShiftMs] = [now.medianMs, peakMs ?? NaN].map((ms) => ms - usual.medianMs);
+  const signed = (ms: number) => `${ms < 0 ? "-" : "+"}${formatMs(Math.abs(ms))}`;
   const spreads = Math.abs(shiftMs) / Math.max(MIN_SPREAD_MS, usual.spreadMs);
-  const sign = shiftMs < 0 ? "-" : "+";
-  return `${sign}${formatMs(Math.abs(shiftMs))}, ${Number(spreads.toPrecision(2))} x its usual spread`;
+  const peak = peakShiftMs / shiftMs > SHOWN_PEAK ? `, at most ${signed(peakShiftMs)}` : "";
+  return `${signed(shiftMs)}, ${Number(spreads.toPrecision(2))} x its usual spread${peak}${times}`;
 }
 
 /** Rounds to four digits; undefined, which JSON omits, for NaN. */
@@ -164,8 +186,9 @@ export class AlarmTable {
   }
 
   #cells(
-    { group: { numAlarms, numOpen, shared, begun: [sinceS] }, largest, endS, reason }: ShownGroup,
+    { group, largest, endS, reason }: ShownGroup,
   ): string[] {
+    const { numAlarms, numOpen, shared, begun: [sinceS] } = group;
     const { src, dst } = largest;
     const { src_name, dst_name } = this.names.namedEnds({ src, dst });
     const [source, destination] = [withName(src, src_name), withName(dst, dst_name)];
@@ -182,7 +205,16 @@ export class AlarmTable {
       numOpen === 0 && reason === "usual" ? formatSeconds(endS - sinceS) : "",
       numOpen > 0 && numOpen < numAlarms ? `${numOpen} of ${numAlarms}` : formatCount(numAlarms),
       where,
-      `${numAlarms > 1 && largest.cause === "shift" ? "up to " : ""}${sizeText(largest)}`,
+      whatText(group, largest),
     ];
   }
+}
+
+/** What happened to a group. @param largest Its alarm with the largest shift. */
+function whatText({ cause, numAlarms, numSharing }: AlarmGroup, largest: Alarm): string {
+  const size = sizeText(largest);
+  if (numAlarms === 1) return size;
+  if (cause === "shift") return `up to ${size}`;
+  const isCutOff = largest.now.lossRate === 1 && numAlarms > numSharing / 2;
+  return `${isCutOff ? "is cut off" : size}: ${formatCount(numAlarms)} of ${formatCount(numSharing)} pairs`;
 }

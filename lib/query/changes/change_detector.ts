@@ -289,9 +289,17 @@ export class ChangeDetector {
   /** Whether people would mark the change. @param isBrief The level changes again within the delay. */
   #isReported(before: Level, after: Level, { isBrief }: { isBrief: boolean }): boolean {
     if (Math.abs(before.lossRate - after.lossRate) > MIN_LOSS_SHIFT) return true;
-    const { minShiftMs, minBriefShiftMs, minShiftSpreads, spreadMs } = this.#options;
-    const calmMs = Math.max(spreadMs, Math.min(before.spreadMs, after.spreadMs));
-    const leastMs = Math.max(minShiftMs, minShiftSpreads * calmMs, isBrief ? minBriefShiftMs : 0);
-    return Math.abs(after.medianMs - before.medianMs) >= leastMs;
+    return isShift({ before, after }, this.#options, { isBrief });
   }
+}
+
+/** Whether the medians differ enough to be reported. @param isBrief The level changes again within the delay. */
+export function isShift(
+  { before, after }: Pick<Change, "before" | "after">,
+  { minShiftMs, minBriefShiftMs, minShiftSpreads, spreadMs }: ChangeOptions,
+  { isBrief = false } = {},
+): boolean {
+  const calmMs = Math.max(spreadMs, Math.min(before.spreadMs, after.spreadMs));
+  const leastMs = Math.max(minShiftMs, minShiftSpreads * calmMs, isBrief ? minBriefShiftMs : 0);
+  return Math.abs(after.medianMs - before.medianMs) >= leastMs;
 }

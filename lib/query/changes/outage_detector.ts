@@ -31,19 +31,30 @@ export class OutageDetector {
     this.evidence = -penalty;
   }
 
-  /** Adds the next row. @returns Whether it reveals an outage or ends one. */
-  add(isLost: boolean): "found" | "over" | undefined {
-    return isLost ? this.#addLoss() : this.#addReply();
+  /** A pair that has never replied has no outages. */
+  get hasReplied(): boolean {
+    return this.#usual.rows > 0;
   }
 
-  #addLoss(): "found" | undefined {
+  /**
+   * Adds the next row.
+   *
+   * @param rates P(a row is lost) after a reply and after a loss (default: from the rows so far).
+   * @returns Whether it reveals an outage or ends one.
+   */
+  add(isLost: boolean, rates?: { first: number; next: number }): "found" | "over" | undefined {
+    return isLost ? this.#addLoss(rates) : this.#addReply();
+  }
+
+  #addLoss(rates?: { first: number; next: number }): "found" | undefined {
     const { lost, received } = LOSS_PRIOR;
     const { numLost } = this;
     const pLost = (lost + this.#usual.lost + numLost) / (lost + received + this.#usual.rows + numLost);
-    this.evidence -= Math.log(numLost > 0 ? Math.max(BURST_SHARE, pLost) : pLost);
+    const { first, next } = rates ?? { first: pLost, next: pLost };
+    this.evidence -= Math.log(numLost > 0 ? Math.max(BURST_SHARE, next) : first);
     this.numLost++;
     this.#numBack = 0;
-    if (this.isOut || this.evidence <= 0) return undefined;
+    if (this.isOut || this.evidence <= 0 || !this.hasReplied) return undefined;
     this.isOut = true;
     return "found";
   }

@@ -18,6 +18,7 @@ import {
   ChangeDetector,
   type ChangeOptions,
   DEFAULT_CHANGE_OPTIONS,
+  isShift,
   type Level,
   levelOf,
 } from "./change_detector.ts";
@@ -36,8 +37,11 @@ import {
 } from "./alarms.ts";
 import { type Limit, LimitDetector, limitsOf } from "./limits.ts";
 import { parseTimedMeasurement, type QuestionMeasurement } from "../rtt/rtt_question.ts";
+import { Course } from "./course.ts";
+import { LossRateDetector, type LossRise } from "./loss_rate.ts";
 import { OutageDetector, REPLIES_BACK } from "./outage_detector.ts";
 import { type ClockTally, PairClock } from "./pair_clock.ts";
+import { type TimedRtt, UsualHours } from "./usual_hours.ts";
 
 /** Options for watching pairs. */
 export interface WatchOptions extends AlarmChoice {
@@ -47,8 +51,6 @@ export interface WatchOptions extends AlarmChoice {
   readonly maxPairs: number;
   /** What the evidence of alarms is compared with (default: the input so far). */
   readonly calibration?: Calibration | undefined;
-  /** Whether to choose alarms at the end of the input only; pairs may then come in any order. */
-  readonly isWhole?: boolean | undefined;
   /** Whether an alarm was reported before, so that it is reported again regardless of its evidence. */
   readonly wasTold?: ((finding: Finding) => boolean) | undefined;
   /** How long a new level must last to become the usual one, which ends its alarm, s. */
@@ -83,10 +85,10 @@ const AHEAD_S = 600;
 const MAX_TOLD_TIMES = 5;
 /** An alarm ends when the RTT is within this share of the shift from its usual level. */
 const BACK_SHARE = 0.5;
+/** A departure continues the last one of its pair if the pair was back for less than this many times its length. */
+const QUIET_FACTOR = 4;
 /** Longer runs of losses without a usual loss rate skip the detector: there is nothing to compare. */
 const MAX_LOSSES = 50;
-/** An alarm for losses ends when the loss rate is this close to the usual one. */
-const LOSS_BACK = 0.25;
 
 /** @internal A watched pair. */
 export interface WatchedPair {
@@ -116,8 +118,14 @@ interface Pair extends WatchedPair {
   outage: Finding | undefined;
   shift: Departure | undefined;
   readonly limits: readonly { detector: LimitDetector; passed: Departure | undefined }[];
+  readonly hours: UsualHours;
+  readonly lossRates: LossRateDetector;
+  /** Beginning of the open rise of the loss rate. */
+  rise: Finding | undefined;
   /** The last shift whose level became the usual one. */
   former: Departure | undefined;
+  /** The last departures that ended, of losses and of RTTs, and when, Unix seconds. */
+  readonly last: Record<"losses" | "rtts", { departure: Departure; endS: number } | undefined>;
 }
 
 /** Watches many pairs. */
@@ -127,6 +135,8 @@ export class PairWatch {
   readonly #numKept: number;
   /** By addresses, least recently seen first. */
   readonly #pairs = new Map<string, Pair>();
+  /** Number of pairs by the properties that alarms may share. */
+  readonly #sharing = new Map<string, number>();
   readonly #alarms: Alarms;
   /** Findings held until the end of the input. */
   readonly #findings: Finding[] = [];
@@ -152,7 +162,10 @@ export class PairWatch {
   constructor(given: Partial<WatchOptions> = {}) {
     const options = { ...DEFAULT_WATCH_OPTIONS, ...given };
     this.#options = options;
-    this.#alarms = new Alarms(options, () => this.spanS);
+    this.#alarms = new Alarms(options, {
+      spanS: () => this.spanS,
+      numSharing: (end) => this.#sharing.get(end) ?? 0,
+    });
     if (options.calibration) this.#alarms.calibrate(options.calibration);
     // The number of rows that the detector compares on either side of a change.
     this.#maxDelay = Math.max(options.changes.delay, options.changes.maxDelay);
@@ -181,9 +194,9 @@ export class PairWatch {
     return this.#alarms;
   }
 
-  /** Number of remembered pairs that have never replied; these have no outages. */
-  get numNeverReplied(): number {
-    return this.#pairs.values().filter(({ rows }) => rows.length === 0).toArray().length;
+  /** Remembered pairs that have never replied; these have no alarms. */
+  get neverReplied(): WatchedPair[] {
+    return this.#pairs.values().filter(({ outages }) => !outages.hasReplied).toArray();
   }
 
   /** All pairs, least recently seen first. */
@@ -247,7 +260,14 @@ export class PairWatch {
     }
     if (this.#options.isWhole && !this.#options.calibration) this.#alarms.calibrate();
     // Alarms join groups in time order, as they do while measurements come in.
-    return this.#choose(findings.sort((a, b) => a.timeS - b.timeS));
+    return this.#finish(findings.sort((a, b) => a.timeS - b.timeS));
+  }
+
+  *#finish(findings: readonly Finding[]): Generator<AlarmEvent> {
+    yield* this.#choose(findings);
+    for (const { shift } of this.#pairs.values()) {
+      if (shift?.alarm) Object.assign(shift.alarm, { now: levelSince(shift), peakMs: shift.course?.peakMs });
+    }
   }
 
   /** Departures so far, for comparison with another input. */
@@ -271,8 +291,41 @@ export class PairWatch {
     if (pair.recent.length > this.#numKept) pair.recent.shift();
     this.#options.onUsed?.(pair, own);
     const findings = own.rttCode === null ? this.#useLoss(pair, own) : this.#useReply(pair, own);
+    findings.push(...this.#useRate(pair, own));
     if (pair.limits.length > 0) findings.push(...this.#useLimits(pair, own));
     return findings;
+  }
+
+  #useRate(pair: Pair, { rttCode, timeS }: TimedMeasurement): Finding[] {
+    const { lossRates, outages } = pair;
+    if (!outages.hasReplied || outages.isOut && !lossRates.rise) return [];
+    const backS = lossRates.add(rttCode === null, timeS);
+    const { rise } = lossRates;
+    if (rise && timeS - rise.sinceS > this.#options.newUsualAfterS) lossRates.accept();
+    if (pair.rise && !lossRates.rise) {
+      const { departure } = pair.rise;
+      pair.rise = undefined;
+      return [
+        backS === undefined ? endOf(departure, timeS, "new usual") : returned(pair, departure, backS),
+      ];
+    }
+    if (!rise) return [];
+    const isFound = !pair.rise;
+    pair.rise ??= this.#beginRise(pair, rise);
+    const { departure } = pair.rise;
+    departure.now = pair.rise.now = { ...departure.now, lossRate: rise.rate };
+    departure.numTimes = rise.numBursts;
+    pair.rise.evidence = departure.evidence = rise.evidence;
+    // A finding that waits for the end of the input will have its final evidence by then.
+    return departure.alarm || this.#options.isWhole && !isFound ? [] : [pair.rise];
+  }
+
+  #beginRise(pair: Pair, { sinceS: timeS, usualRate, rate, evidence }: LossRise): Finding {
+    const level = levelOf(pair.rows.map(rttMsOf));
+    const [usual, now] = [usualRate, rate].map((lossRate) => ({ ...level, lossRate }));
+    const history = pair.recent.filter((each) => each.timeS < timeS);
+    const departure = this.#depart(pair, "loss", { timeS, usual, now, evidence });
+    return { kind: "begin", departure, now, timeS, evidence, history };
   }
 
   #useLimits(pair: Pair, measurement: TimedMeasurement): Finding[] {
@@ -292,7 +345,7 @@ export class PairWatch {
       }
       const usual = { medianMs: NaN, spreadMs: NaN, lossRate: NaN };
       const common = { cause: "limit" as const, src, dst, ends, limit: text, sinceS: timeS, usual, now };
-      const departure: Departure = { ...common, evidence: 0, alarm: undefined };
+      const departure: Departure = { ...common, evidence: 0, numTimes: 1, alarm: undefined };
       each.passed = departure;
       return [{ kind: "begin" as const, departure, now, timeS, history: recent.slice(0, -1) }];
     });
@@ -301,7 +354,7 @@ export class PairWatch {
   #useLoss(pair: Pair, measurement: TimedMeasurement): Finding[] {
     const { outages, losses } = pair;
     losses.push(measurement);
-    const isFound = outages.add(true) !== undefined;
+    const isFound = outages.add(true, pair.lossRates.rates) !== undefined;
     if (isFound) this.#beginOutage(pair, losses[0].timeS);
     if (!outages.isOut && outages.numLost <= MAX_LOSSES) return [];
     this.numDecided += losses.splice(0).length;
@@ -314,9 +367,10 @@ export class PairWatch {
 
   #useReply(pair: Pair, measurement: TimedMeasurement): Finding[] {
     const findings: Finding[] = [];
+    pair.hours.add(measurement);
     if (pair.outages.add(false) && pair.outage) {
       const timeS = pair.recent[pair.recent.length - REPLIES_BACK].timeS;
-      findings.push(endOf(pair.outage.departure, timeS, "usual"));
+      findings.push(returned(pair, pair.outage.departure, timeS));
       pair.outage = undefined;
     }
     for (const row of [...pair.losses.splice(0), measurement]) {
@@ -363,22 +417,26 @@ export class PairWatch {
       const [[oldestKey, oldest]] = this.#pairs;
       this.#pairs.delete(oldestKey);
       this.#widenSpan(oldest);
+      this.#countSharing(oldest, -1);
       this.numDropped++;
       const timeS = oldest.recent.at(-1)?.timeS ?? NaN;
       const passed = oldest.limits.map((limit) => limit.passed);
-      for (const departure of [oldest.outage?.departure, oldest.shift, ...passed]) {
+      const { outage, shift, rise } = oldest;
+      for (const departure of [outage?.departure, shift, rise?.departure, ...passed]) {
         if (departure) findings.push(endOf(departure, timeS, "dropped"));
       }
     }
     const { changes, placeOf, limits = [] } = this.#options;
     const [src, dst] = [source, destination].map(formatAddress);
     const [srcPlace, dstPlace] = [source, destination].map((address) => placeOf?.(address) ?? {});
+    const ends = endsOf([["src", src, srcPlace], ["dst", dst, dstPlace]]);
+    this.#countSharing({ ends }, 1);
     return {
       number: ++this.#numSeen,
       src,
       dst,
       srcPlace,
-      ends: endsOf([["src", src, srcPlace], ["dst", dst, dstPlace]]),
+      ends,
       clock: new PairClock(),
       recent: [],
       detector: new ChangeDetector(changes),
@@ -391,41 +449,73 @@ export class PairWatch {
         detector: new LimitDetector(limit),
         passed: undefined,
       })),
+      hours: new UsualHours(),
+      lossRates: new LossRateDetector(changes.penalty),
+      rise: undefined,
       former: undefined,
+      last: { losses: undefined, rtts: undefined },
       get alarm() {
         const limit = this.limits.find(({ passed }) => passed?.alarm)?.passed;
-        return this.outage?.departure.alarm ?? this.shift?.alarm ?? limit?.alarm;
+        return this.outage?.departure.alarm ?? this.shift?.alarm ?? this.rise?.departure.alarm ?? limit?.alarm;
       },
     };
+  }
+
+  #countSharing({ ends }: Pick<Pair, "ends">, change: number): void {
+    for (const { text } of ends) this.#sharing.set(text, (this.#sharing.get(text) ?? 0) + change);
   }
 
   #findingsOf(pair: Pair, change: Change | undefined): Finding[] {
     const findings: Finding[] = [];
     const nowS = pair.rows.at(-1)?.timeS ?? NaN;
+    this.#follow(pair, change?.row ?? pair.detector.numRows - this.#maxDelay);
     if (pair.shift && nowS - pair.shift.sinceS > this.#options.newUsualAfterS) {
       findings.push(endOf(pair.shift, nowS, "new usual"));
       pair.former = pair.shift;
       pair.shift = undefined;
     }
-    if (!change) return findings;
-    const { after: now, evidence } = change;
+    if (!change || !isShift(change, this.#options.changes)) return findings;
+    const { after: now } = change;
     const place = placeOf(pair, change);
     const { timeS } = pair.rows[place];
     const history = pair.rows.slice(0, place);
     const { shift } = pair;
+    const evidence = this.#evidenceOf(pair, change, place);
     if (shift && isUsual(now, shift)) {
-      findings.push(endOf(shift, timeS, "usual"));
+      findings.push(returned(pair, shift, timeS));
       pair.shift = undefined;
     } else if (shift) {
       shift.now = now;
       shift.evidence = Math.max(shift.evidence, evidence);
       findings.push({ kind: "change", departure: shift, now, timeS, evidence, history });
-    } else if (change.row > this.#options.changes.delay && !isRecovery(change, pair.former)) {
+    } else if (change.row > this.#options.changes.delay && !isRecovery(change, pair.former) && evidence > 0) {
       const departure = this.#depart(pair, "shift", { timeS, usual: change.before, now, evidence });
       pair.shift = departure;
+      departure.course = new Course(
+        change.row,
+        departure.usual.medianMs,
+        this.#options.changes.delay + 1,
+      );
       findings.push({ kind: "begin", departure, now, timeS, evidence, history });
     }
     return findings;
+  }
+
+  /** Adds the rows before `end` to the course of the open shift. */
+  #follow({ rows, detector, shift }: Pair, end: number): void {
+    const { course } = shift ?? {};
+    while (course && course.row < end) {
+      course.add(rttMsOf(rows[course.row - detector.numRows + rows.length]));
+    }
+  }
+
+  /** The evidence of a change, also against what is usual at the hour. */
+  #evidenceOf({ rows, hours, shift }: Pair, { evidence, after }: Change, place: number): number {
+    const since = rows.slice(place);
+    if (!shift && hours.isOfLastDay(after, since[0].timeS)) return 0;
+    const { changes: { penalty, delay } } = this.#options;
+    const ofHours = hours.evidence(repliesOf(since));
+    return Math.min(evidence, (ofHours - penalty) * Math.min(1, (delay + 1) / since.length));
   }
 
   #beginOutage(pair: Pair, timeS: number): void {
@@ -443,18 +533,49 @@ export class PairWatch {
   }
 
   #depart(
-    { src, dst, ends }: Pair,
+    { src, dst, ends, last, rise }: Pair,
     cause: AlarmCause,
     { timeS, usual, now, evidence }: { timeS: number; usual: Level; now: Level; evidence: number },
   ): Departure {
-    const departure = { cause, src, dst, ends, sinceS: timeS, usual, now, evidence, alarm: undefined };
+    const previous = last[cause === "shift" ? "rtts" : "losses"];
+    // An outage during a rise of the loss rate is no part of it.
+    const isSame = cause === "shift"
+      ? previous && isHigher(previous.departure) === isHigher({ usual, now })
+      : cause === "loss" || !rise;
+    const root = previous && isSame && timeS - previous.endS < this.#quietS(previous)
+      ? previous.departure.root ?? previous.departure
+      : undefined;
+    const departure = {
+      ...{ cause, src, dst, ends, sinceS: timeS, usual, now, evidence },
+      ...{ root, numTimes: 1, alarm: undefined },
+    };
     this.#alarms.add(departure);
     return departure;
   }
+
+  /** How long a pair must be as usual before a departure is a new one, s. */
+  #quietS({ departure: { sinceS }, endS }: NonNullable<Pair["last"]["rtts"]>): number {
+    return Math.max(this.#options.groupWithinS, QUIET_FACTOR * (endS - sinceS));
+  }
+}
+
+/** Ends a departure whose pair is back to usual. */
+function returned(pair: Pair, departure: Departure, endS: number): Finding {
+  pair.last[departure.cause === "shift" ? "rtts" : "losses"] = { departure, endS };
+  return endOf(departure, endS, "usual");
+}
+
+function isHigher({ usual, now }: Pick<Departure, "usual" | "now">): boolean {
+  return now.medianMs > usual.medianMs;
 }
 
 function endOf(departure: Departure, timeS: number, reason: EndReason): Finding {
-  return { kind: "end", departure, now: departure.now, timeS, reason };
+  return { kind: "end", departure, now: levelSince(departure), timeS, reason };
+}
+
+/** The level of a departure since its beginning. */
+function levelSince({ course, now }: Departure): Level {
+  return { ...now, ...course?.level, lossRate: now.lossRate };
 }
 
 function placeOf({ detector, rows }: Pair, { row }: Change): number {
@@ -462,11 +583,11 @@ function placeOf({ detector, rows }: Pair, { row }: Change): number {
 }
 
 /** Sets a pair back to `timeS`, before its newest measurements, whose times were wrong. */
-function setBack({ recent, rows, losses, outage, shift }: Pair, timeS: number): void {
+function setBack({ recent, rows, losses, outage, shift, rise }: Pair, timeS: number): void {
   for (const kept of [recent, rows, losses]) {
     kept.forEach((each, i) => kept[i] = { ...each, timeS: Math.min(each.timeS, timeS) });
   }
-  for (const departure of [outage?.departure, shift]) {
+  for (const departure of [outage?.departure, shift, rise?.departure]) {
     for (const each of [departure, departure?.alarm]) if (each) each.sinceS = Math.min(each.sinceS, timeS);
   }
 }
@@ -474,6 +595,13 @@ function setBack({ recent, rows, losses, outage, shift }: Pair, timeS: number): 
 /** RTT of a measurement, ms; NaN for a loss. */
 export function rttMsOf({ rttCode }: Pick<TimedMeasurement, "rttCode">): number {
   return rttCode === null ? NaN : decodeRttCode(rttCode);
+}
+
+function repliesOf(measurements: readonly TimedMeasurement[]): TimedRtt[] {
+  return measurements.filter(({ rttCode }) => rttCode !== null).map((each) => ({
+    timeS: each.timeS,
+    rttMs: rttMsOf(each),
+  }));
 }
 
 /** Properties that alarms of a pair may share, most specific first. */
@@ -493,15 +621,11 @@ function endsOf(
 
 /** Whether a level is back to the one before a shift. */
 function isUsual(level: Level, { usual, now }: Departure): boolean {
-  if (Math.abs(level.lossRate - usual.lossRate) > LOSS_BACK) return false;
-  // NaN if everything is lost; then only the loss rate counts.
   const shiftMs = Math.abs(now.medianMs - usual.medianMs);
-  return !(Math.abs(level.medianMs - usual.medianMs) > BACK_SHARE * shiftMs);
+  return Math.abs(level.medianMs - usual.medianMs) <= BACK_SHARE * shiftMs;
 }
 
-/** Whether a change reduces losses, or returns to the level before the shift that became the usual one. */
+/** Whether a change returns to the level before the shift that became the usual one. */
 function isRecovery({ before, after }: Change, former: Departure | undefined): boolean {
-  if (before.lossRate - after.lossRate > LOSS_BACK) return true;
-  const isWorse = after.medianMs > before.medianMs || after.lossRate > before.lossRate;
-  return former !== undefined && !isWorse && isUsual(after, former);
+  return former !== undefined && after.medianMs < before.medianMs && isUsual(after, former);
 }

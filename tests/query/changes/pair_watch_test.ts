@@ -1,6 +1,7 @@
-import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { alarmLine } from "../../../lib/query/changes/alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../../../lib/query/changes/change_detector.ts";
@@ -66,7 +67,24 @@ Deno.test("an alarm reports its beginning and size, and its end", () => {
   assert(/^\+38\.\d ms, \d+ x its usual spread$/.test(String(begin.text)), String(begin.text));
   assert(Number(begin.evidence) > 20);
   assertEquals([end.event, end.reason, end.alarm, end.since], ["end", "usual", 1, begin.time]);
+  assertEquals(end.lasted_s, 30 * INTERVAL_S);
   assertEquals(end.time, new Date(1000 * (START_S + 70 * INTERVAL_S)).toISOString().replace(".000", ""));
+});
+
+Deno.test("the end of an alarm has the level and the peak of all of it", () => {
+  const level = (number: number) =>
+    number < 40 || number >= 140 ? 20 : 26 + 0.3 * Math.min(number - 40, 140 - number);
+  const [begin, ...more] = eventsOf({ "10.0.0.1 192.0.2.1": level }, 200);
+  const end = more.at(-1);
+  assert(end?.kind === "end");
+  const line = alarmLine(end);
+  assertAlmostEquals(line.size_ms ?? NaN, 13.5, 1);
+  assertAlmostEquals(line.peak_ms ?? NaN, 40.5, 1);
+  assertMatch(
+    line.text,
+    /^as usual again after 6 h 40 min: \+1[34]\.\d ms, \d+ x its usual spread, at most \+20\.\d ms$/,
+  );
+  assertEquals(begin.kind, "begin");
 });
 
 Deno.test("a level between the usual one and the first change neither ends an alarm nor begins another", () => {
@@ -88,14 +106,14 @@ Deno.test("an outage is reported after few losses, depending on earlier losses, 
   };
   assertEquals(told(between(200, 220, null, 20)), [
     [202, "no reply, usually 20.1 ms"],
-    [221, "replies again"],
+    [221, "replies again after 1 h 20 min"],
   ]);
   // A pair with few measurements needs one more loss; a pair that usually loses a quarter needs many more.
   assertEquals(told(between(20, 40, null, 20)).map(([number]) => number), [23, 41]);
   const isLossy = (number: number) => number % 4 === 0 || number >= 200 && number < 220;
   assertEquals(told((number) => isLossy(number) ? null : 20).map(([number]) => number), [208, 222]);
   // A pair that never replied has no usual level, and its first replies are not an alarm.
-  assertEquals(told(between(0, 200, null, 20)), []);
+  assertEquals(told(between(0, 2000, null, 20), 2100), []);
   // Older measurements are forgotten, also those of an earlier outage.
   const isOut = (number: number) => number >= 4000 && number < 4500 || number >= 4502;
   assertEquals(told((number) => isOut(number) ? null : 20, 4520).map(([number]) => number), [
@@ -105,6 +123,62 @@ Deno.test("an outage is reported after few losses, depending on earlier losses, 
   ]);
   // A single reply does not end an outage.
   assertEquals(told((number) => number >= 200 && number < 230 && number !== 210 ? null : 20).length, 2);
+});
+
+Deno.test("a loss rate that rises is one alarm until the usual rate is back", () => {
+  const random = new RandomStream(1, "tests/query/changes");
+  const isRisen = between(1500, 1900, 1, 0);
+  const level = (number: number) => random.float64() < (isRisen(number) ? 0.15 : 0.02) ? null : 20;
+  const lines: Record<string, unknown>[] = [];
+  const watch = new PairWatch(OPTIONS);
+  for (let number = 0; number < 2200; number++) {
+    // A line shows the alarm's state at that time.
+    for (const event of watch.add(measured("10.0.0.1 192.0.2.1", number, level(number)))) {
+      lines.push(alarmLine(event));
+    }
+  }
+  assertEquals(lines.map(({ event, cause }) => [event, cause]), [["begin", "loss"], ["end", "loss"]]);
+  const [begun, ended] = lines.map(({ time }) => (Date.parse(String(time)) / 1000 - START_S) / INTERVAL_S);
+  assert(Math.abs(begun - 1500) < 40 && Math.abs(ended - 1900) < 40, `${begun}, ${ended}`);
+  assertAlmostEquals(Number(lines[1].loss_rate), 0.15, 0.05);
+  assertAlmostEquals(Number(lines[0].usual_loss_rate), 0.02, 0.01);
+});
+
+Deno.test("a flapping link is one alarm, whatever it lost before", () => {
+  for (const lostBefore of [[], [565], [565, 900]]) {
+    const isLost = (number: number) =>
+      number >= 1000 && number < 1360 && number % 10 < 3 || lostBefore.includes(number);
+    const watch = new PairWatch(OPTIONS);
+    const events = eventsOf({ "10.0.0.1 192.0.2.1": (number) => isLost(number) ? null : 20 }, 1600, watch);
+    const kinds = events.map(({ kind }) => kind);
+    assertEquals([kinds[0], kinds.at(-1), watch.alarms.numAlarms, watch.alarms.numOpen], [
+      "begin",
+      "end",
+      1,
+      0,
+    ]);
+    assert(events.length <= 10, `${events.length} events`);
+    const [line] = events.slice(-1).map((event) => alarmLine(event));
+    // The first time may count as one of the usual losses.
+    assert([35, 36].includes(line.times), `${line.times} times`);
+    assertAlmostEquals(line.loss_rate ?? NaN, 0.3, 0.03);
+  }
+});
+
+Deno.test("what a pair does at the same hour every day is no alarm from the third day on", () => {
+  const random = new RandomStream(2, "tests/query/changes");
+  const perDay = 86_400 / INTERVAL_S;
+  const evening = (number: number) => {
+    const hour = (number / perDay % 1) * 24;
+    return hour >= 17 && hour < 23 ? 15 * random.float64() * Math.sin((hour - 17) / 6 * Math.PI) : 0;
+  };
+  const begunDays = (extra: (number: number) => number) =>
+    eventsOf({ "10.0.0.1 192.0.2.1": (number) => 20 + evening(number) + extra(number) }, 10 * perDay)
+      .filter(({ kind }) => kind === "begin").map(({ timeS }) => (timeS - START_S) / 86_400);
+  const usual = begunDays(() => 0);
+  assert(usual.length >= 1 && usual.every((day) => day < 2.1), `${usual}`);
+  const shifted = begunDays(between(7.5 * perDay, 7.6 * perDay, 8, 0) as (number: number) => number);
+  assertAlmostEquals(shifted.at(-1) ?? NaN, 7.5, 0.01);
 });
 
 Deno.test("the usual level after an outage is the one before it", () => {
@@ -152,6 +226,7 @@ Deno.test("alarms that begin together and share an end form one group", () => {
     undefined,
   ]);
   assertEquals(begun.map(({ group }) => group.numOpen), [0, 0, 0, 0, 0]);
+  assertEquals(begun[0].group.numSharing, 3);
 });
 
 Deno.test("alarms that begin together and share an AS or a country form one group", () => {
@@ -255,7 +330,7 @@ Deno.test("finish() decides the remaining measurements of all pairs in order of 
 /** Departures of pairs that share nothing, one per hour. */
 function departuresOf(cause: Departure["cause"], evidences: readonly number[], end?: string): Departure[] {
   return evidences.map((evidence, i) => ({
-    ...{ cause, src: "", dst: "", sinceS: 3600 * i, evidence, alarm: undefined },
+    ...{ cause, src: "", dst: "", sinceS: 3600 * i, evidence, numTimes: 1, alarm: undefined },
     ends: [{ text: end ?? `src ${cause} ${i}`, breadth: 0 }],
     usual: { medianMs: 20, spreadMs: 1, lossRate: 0 },
     now: { medianMs: 50, spreadMs: 1, lossRate: 0 },
@@ -269,14 +344,15 @@ Deno.test("neededEvidence() admits as many groups as the rate allows, outages fi
   const numAbove = (threshold: number) => shifts.filter(({ evidence }) => evidence >= threshold).length;
   assertEquals(numAbove(needed(shifts, 2, 1).shift), 2);
   assertEquals(numAbove(needed(shifts, 3.9, 0.5).shift), 1);
-  assertEquals(needed(shifts, 10, 1), { outage: 0, shift: 0 });
+  // Never 0, even if all may be reported.
+  assertEquals(needed(shifts, 10, 1), { outage: 0.1, loss: 1, shift: 1 });
   assert(needed(departuresOf("shift", [5, 5, 5]), 2, 1).shift > 5);
   const outages = departuresOf("outage", [3, 2, 1]);
   const both = needed([...shifts, ...outages], 1, 4);
   assertEquals([numAbove(both.shift), both.outage > 1, both.outage < 2], [2, true, true]);
   assertEquals(numAbove(needed([...shifts, ...outages.slice(2)], 1, 4).shift), 3);
   // Simultaneous departures at one source are one group.
-  assertEquals(needed(departuresOf("shift", [50, 30, 10], "src"), 1, 1, 3600).shift, 0);
+  assertEquals(needed(departuresOf("shift", [50, 30, 10], "src"), 1, 1, 3600).shift, 1);
   assert(needed(departuresOf("shift", [50, 30, 10], "src"), 1, 1, 3599).shift > 30);
 });
 
@@ -297,10 +373,11 @@ Deno.test("a whole input reports the strongest alarms of all, an endless one the
   };
   const all = begun(true, Infinity).map(([src]) => src);
   assertEquals(all, Array.from({ length: 10 }, (_, i) => `10.0.${i}.1`));
-  assertEquals(begun(true, 3).length, 3);
+  assertEquals([3, 4, 5].map((rate) => begun(true, rate).length), [3, 4, 5]);
   assertEquals(begun(false, Infinity).length, 10);
   const endless = begun(false, 3);
   assertEquals(endless.slice(0, 3).map(([src]) => src), all.slice(0, 3));
+  // Beyond the limit only those stronger than all before.
   assert(endless.length < 10);
   assert(endless.every(([, perDay]) => Number(perDay) >= 1 && Number(perDay) <= 3));
 });

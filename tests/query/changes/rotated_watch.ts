@@ -11,7 +11,7 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { until } from "../../until.ts";
 
 const START_S = 1_480_000_000;
-/** Lines per file. Two pairs alternate; their levels change every 80 lines. */
+/** Lines per file. Two pairs alternate; every 80 lines of a pair its level is the usual one or a new one. */
 const LINES_PER_FILE = 400;
 
 /** The lines of one of the files. @param file Counts from 0. */
@@ -19,7 +19,8 @@ export function linesOf(file: number): string[] {
   return Array.from({ length: LINES_PER_FILE }, (_, i) => {
     const number = file * LINES_PER_FILE + i;
     const [pair, row] = [number % 2, number >> 1];
-    const levelMs = Math.floor(row / 80 + 0.3 * pair) % 2 === 0 ? 20 : 58;
+    const step = Math.floor(row / 80 + 0.3 * pair);
+    const levelMs = step % 2 === 0 ? 20 : 58 + 20 * step;
     const rtt = levelMs + 0.1 * (row % 3);
     return `${
       JSON.stringify({ src: `10.0.0.${1 + pair}`, dst: "192.0.2.1", time: START_S + 120 * number, rtt })
