@@ -117,7 +117,9 @@ function alarmText({ kind, reason, alarm, timeS }: AlarmEvent): string {
     ? "replies again"
     : "as usual again";
   return `${ended} after ${formatSeconds(timeS - alarm.sinceS)}${
-    alarm.limit !== undefined || alarm.cause === "outage" && alarm.numTimes === 1 ? "" : `: ${sizeText(alarm)}`
+    alarm.limit !== undefined || alarm.cause === "outage" && alarm.numTimes === 1
+      ? ""
+      : `: ${sizeText(alarm)}`
   }`;
 }
 

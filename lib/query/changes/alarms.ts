@@ -71,8 +71,7 @@ export interface AlarmGroup {
 
 /** An alarm of a pair. */
 export interface Alarm
-  extends
-    Pick<Departure, "cause" | "src" | "dst" | "limit" | "sinceS" | "usual" | "now" | "numTimes"> {
+  extends Pick<Departure, "cause" | "src" | "dst" | "limit" | "sinceS" | "usual" | "now" | "numTimes"> {
   /** Counts from 1, in the order of reporting. */
   readonly id: number;
   /** The group that it belongs to. */
@@ -118,7 +117,6 @@ const DAY_S = 86_400;
 const COMPARED_S = 7 * DAY_S;
 /** On endless input, how long the needed evidence is kept before it is recomputed, s. */
 const KEPT_S = 3600;
-
 
 /** How much later than another one of its group an alarm may be reported, s. */
 const LATE_S = 7 * DAY_S;
@@ -357,7 +355,7 @@ class AlarmGroups {
   /** By the properties that their alarms share. */
   readonly #groups = new Map<string, Set<AlarmGroup>>();
   /** In the order in which they were made. */
-  #all: AlarmGroup[] = [];
+  readonly #all: AlarmGroup[] = [];
 
   constructor(readonly withinS: number) {}
 
@@ -393,9 +391,9 @@ class AlarmGroups {
 
   #newGroup({ cause, ends, sinceS }: Departure, id: number): AlarmGroup {
     // Alarms are reported late, so they do not come in order.
-    const isPast = ({ begun: [, lastS] }: AlarmGroup) => lastS < sinceS - this.withinS - LATE_S;
-    while (this.#all.length > 0 && isPast(this.#all[0])) {
-      const group = this.#all.shift()!;
+    const earliestS = sinceS - this.withinS - LATE_S;
+    const numPast = this.#all.findIndex(({ begun: [, lastS] }) => lastS >= earliestS);
+    for (const group of this.#all.splice(0, numPast < 0 ? Infinity : numPast)) {
       for (const { text } of group.ends) this.#forget(group, text);
     }
     const begun: AlarmGroup["begun"] = [sinceS, sinceS];

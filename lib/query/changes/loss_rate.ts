@@ -71,7 +71,10 @@ export class LossRateDetector {
   get rates(): { first: number; next: number } | undefined {
     const since = this.#open?.since;
     if (!since) return undefined;
-    return { first: rateOf(since), next: (since.lost - since.bursts) / Math.max(1, since.rows - since.trials) };
+    return {
+      first: rateOf(since),
+      next: (since.lost - since.bursts) / Math.max(1, since.rows - since.trials),
+    };
   }
 
   /** Adds the next row. @returns The time since which the usual rate is back if it ends a rise. */
@@ -139,8 +142,8 @@ export class LossRateDetector {
       return each;
     });
     const most = Math.max(...found.map(({ evidence }) => evidence));
-    if (most <= 0) return;
-    const open = found.findLast(({ evidence }) => evidence >= most - ABOUT_AS_LIKELY)!;
+    const open = found.findLast(({ evidence }) => evidence >= most - ABOUT_AS_LIKELY);
+    if (!open || most <= 0) return;
     const [usualRate, rate] = [open.before, open.since].map(({ lost, rows }) => lost / Math.max(1, rows));
     const rise = { sinceS: open.sinceS, usualRate, rate, numBursts: open.since.bursts, evidence: most };
     this.#open = { rise, ...open };

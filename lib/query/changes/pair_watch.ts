@@ -456,7 +456,8 @@ export class PairWatch {
       last: { losses: undefined, rtts: undefined },
       get alarm() {
         const limit = this.limits.find(({ passed }) => passed?.alarm)?.passed;
-        return this.outage?.departure.alarm ?? this.shift?.alarm ?? this.rise?.departure.alarm ?? limit?.alarm;
+        return this.outage?.departure.alarm ?? this.shift?.alarm ?? this.rise?.departure.alarm ??
+          limit?.alarm;
       },
     };
   }

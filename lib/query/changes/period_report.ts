@@ -182,8 +182,11 @@ export class PeriodTally {
   addAlarm({ event, alarm, cause, src, dst, since, time, text }: AlarmLine): void {
     const known = this.#alarms.get(alarm);
     if (event === "begin") this.#alarms.set(alarm, { alarm, cause, src, dst, text, from: since, to: null });
-    else if (known && event === "end") known.to = time;
-    else if (known) known.text = text;
+    else if (known) {
+      // An alarm that changes after its end is open again.
+      known.to = event === "end" ? time : null;
+      if (event === "change") known.text = text;
+    }
   }
 
   /**

@@ -58,7 +58,9 @@ export class UsualHours {
   /** Whether a pair had a level for most of the last day. */
   isOfLastDay({ medianMs, spreadMs }: Level, timeS: number): boolean {
     const { timesS, codes } = this.#replies;
-    const lastDay = codes.filter((_, i) => timesS[i] < timeS && timesS[i] >= timeS - DAY_S).map(decodeRttCode);
+    const lastDay = codes.filter((_, i) => timesS[i] < timeS && timesS[i] >= timeS - DAY_S).map(
+      decodeRttCode,
+    );
     if (lastDay.length < LEAST_OF_DAY) return false;
     const [low, high] = MIDDLE.map((q) => quantileOfSample(lastDay, q));
     return medianMs >= low - spreadMs / 2 && medianMs <= high + spreadMs / 2;
@@ -115,17 +117,17 @@ function logLikelihood(rttsMs: readonly number[], similar: readonly (readonly Si
     [0.25, 0.75],
   );
   const widthMs = widthOf(high - low);
-  /** Sums over known RTTs by day and RTT. */
-  const sums = days.map(() => ({
+  const sumsOfDay = new Map(days.map((day) => [day, {
     densities: new Float64Array(rttsMs.length),
     weights: new Float64Array(rttsMs.length),
-  }));
-  const rowOf = new Map(days.map((day, row) => [day, row]));
+  }]));
+  const sums = [...sumsOfDay.values()];
   similar.forEach((each, i) => {
     for (const { day, rttMs, weight } of each) {
-      const { densities, weights } = sums[rowOf.get(day)!];
-      densities[i] += weight * kernelAt(rttsMs[i] - rttMs, widthMs);
-      weights[i] += weight;
+      const ofDay = sumsOfDay.get(day);
+      if (!ofDay) continue;
+      ofDay.densities[i] += weight * kernelAt(rttsMs[i] - rttMs, widthMs);
+      ofDay.weights[i] += weight;
     }
   });
   const logOf = (counted: typeof sums) =>
@@ -146,7 +148,10 @@ function logLikelihood(rttsMs: readonly number[], similar: readonly (readonly Si
 function logLikelihoodAlone(rttsMs: readonly number[]): number {
   const widthMs = widthOf(quantileOfSample(rttsMs, 0.75) - quantileOfSample(rttsMs, 0.25));
   return rttsMs.reduce((sum, rttMs, i) => {
-    const density = rttsMs.reduce((sum, other, j) => j === i ? sum : sum + kernelAt(rttMs - other, widthMs), 0);
+    const density = rttsMs.reduce(
+      (sum, other, j) => j === i ? sum : sum + kernelAt(rttMs - other, widthMs),
+      0,
+    );
     return sum + Math.log(OUTLIER_DENSITY + density / (rttsMs.length - 1));
   }, 0);
 }
