@@ -10,8 +10,7 @@ import { isoTime } from "../../base/text.ts";
 import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import type { TimedMeasurement } from "../files/arriving.ts";
 import type { AlarmLine } from "./alarm_lines.ts";
-import { DEFAULT_CHANGE_OPTIONS } from "./change_detector.ts";
-import { OutageDetector, REPLIES_BACK } from "./outage_detector.ts";
+import { OutageList } from "./outage_list.ts";
 import { rttMsOf, type WatchedPair } from "./pair_watch.ts";
 import { RttTally } from "./rtt_tally.ts";
 
@@ -20,10 +19,6 @@ const DAY_S = 86_400;
 const HOURS_PER_DAY = 24;
 /** The longest period; each day of a pair takes memory. */
 export const MAX_DAYS = 400;
-/** How many losses are an outage if the pair has not replied yet. */
-const FIRST_LOSSES = 3;
-/** How many outages of a pair are listed; all are counted. */
-const MAX_OUTAGES = 1000;
 /** Pairs and hours with so few rounds rank as less bad than their losses. */
 const FEW_ROUNDS = 10;
 /** How many of the worst hours are listed. */
@@ -63,7 +58,7 @@ interface HourSummary {
   median_ms: number | null;
 }
 
-/** More losses in a row than a pair's loss rate explains, as in `watch`, whether or not it was an alarm. */
+/** Three or more losses in a row, more if the pair's other losses explain them. */
 export interface Outage {
   /** The time of the first lost round. */
   from: string;
@@ -274,10 +269,10 @@ class Rounds {
     known.median_ms = msOf(rounds.quantileMs(0.5));
   }
 
-  addOutage(seconds: number): void {
-    this.outages.count++;
+  addOutages({ count, seconds, longestS }: { count: number; seconds: number; longestS: number }): void {
+    this.outages.count += count;
     this.outages.seconds += seconds;
-    this.outages.longest_s = Math.max(this.outages.longest_s, seconds);
+    this.outages.longest_s = Math.max(this.outages.longest_s, longestS);
   }
 
   merge(other: Rounds): void {
@@ -291,10 +286,7 @@ class Rounds {
       known.rounds += rounds;
       known.lost += lost;
     }
-    const { count, seconds, longest_s } = other.outages;
-    this.outages.count += count;
-    this.outages.seconds += seconds;
-    this.outages.longest_s = Math.max(this.outages.longest_s, longest_s);
+    this.addOutages({ ...other.outages, longestS: other.outages.longest_s });
   }
 
   summary({ firstS, lastS, isCompared }: Span): PairsSummary {
@@ -326,16 +318,10 @@ class Rounds {
 /** The rounds of a pair as they come. */
 class PairRounds {
   readonly rounds = new Rounds();
-  readonly #outages: Outage[] = [];
-  readonly #detector = new OutageDetector(DEFAULT_CHANGE_OPTIONS.penalty);
+  readonly #outages = new OutageList();
   /** The rounds of the current hour since 1970. */
   #current = { hour: -Infinity, tally: new RttTally() };
   #lastRttMs = NaN;
-  #lastS = NaN;
-  #hasReplied = false;
-  /** When the newest series of losses or of replies began, Unix seconds, and its length. */
-  #series = { isLost: false, sinceS: NaN, length: 0 };
-  #open: { fromS: number; rounds: number } | undefined;
 
   constructor(
     readonly pair: Pick<WatchedPair, "src" | "dst" | "ends">,
@@ -352,14 +338,14 @@ class PairRounds {
     if (this.compareAtS !== undefined) {
       (timeS < this.compareAtS ? this.rounds.before : this.rounds.after).add(rttCode, differenceMs);
     }
-    this.#lastS = timeS;
-    this.#findOutage(rttCode === null, timeS);
+    this.#outages.add(rttCode === null, timeS);
     if (rttCode !== null) this.#lastRttMs = rttMs;
   }
 
   finish(): void {
     this.#endHour(Infinity);
-    this.#endOutage(undefined);
+    this.#outages.finish();
+    this.rounds.addOutages(this.#outages.outages());
   }
 
   summary(span: Span, names: AddressNames): PairSummary {
@@ -371,7 +357,14 @@ class PairRounds {
       dst,
       ...(dst_name !== undefined && { dst_name }),
       ...this.rounds.summary(span),
-      outages: { ...this.rounds.outages, listed: this.#outages },
+      outages: {
+        ...this.rounds.outages,
+        listed: this.#outages.outages().listed.map(({ fromS, toS, ...each }) => ({
+          from: isoTime(fromS),
+          to: toS === undefined ? null : isoTime(toS),
+          ...each,
+        })),
+      },
       not_measured: gapsOf(this.rounds.hours, span),
     };
   }
@@ -380,39 +373,6 @@ class PairRounds {
     const { hour, tally } = this.#current;
     if (tally.numRounds > 0) this.rounds.addHour(hour, tally);
     this.#current = { hour: next, tally: new RttTally() };
-  }
-
-  #findOutage(isLost: boolean, timeS: number): void {
-    const isFound = this.#detector.add(isLost) === "found";
-    if (this.#series.length === 0 || isLost !== this.#series.isLost) {
-      this.#series = { isLost, sinceS: timeS, length: 0 };
-    }
-    const { sinceS, length } = this.#series;
-    this.#series.length++;
-    if (!isLost) {
-      this.#hasReplied = true;
-      if (length + 1 >= REPLIES_BACK) this.#endOutage(sinceS);
-    } else if (this.#open) this.#open.rounds++;
-    // Before the first reply there is no usual loss rate.
-    else if (isFound || !this.#hasReplied && length + 1 === FIRST_LOSSES) {
-      this.#open = { fromS: sinceS, rounds: length + 1 };
-    }
-  }
-
-  #endOutage(toS: number | undefined): void {
-    if (!this.#open) return;
-    const { fromS, rounds } = this.#open;
-    const seconds = Math.round(1000 * ((toS ?? this.#lastS) - fromS)) / 1000;
-    this.rounds.addOutage(seconds);
-    if (this.#outages.length < MAX_OUTAGES) {
-      this.#outages.push({
-        from: isoTime(fromS),
-        to: toS === undefined ? null : isoTime(toS),
-        seconds,
-        rounds,
-      });
-    }
-    this.#open = undefined;
   }
 }
 

@@ -49,8 +49,8 @@ export async function reportPage(report: PeriodReport, source: string): Promise<
     element(
       "p",
       "A round is one measurement of a pair. The availability is the share of the rounds with a reply; where " +
-        "nothing was measured it is unknown (–). An outage is a series of losses that the loss rate of the pair does " +
-        "not explain, usually three or more; it ends with the first of two replies in a row. The jitter is the mean " +
+        "nothing was measured it is unknown (–). An outage is a series of three or more lost rounds, of more if the " +
+        "other losses of the pair explain it; it ends with the next reply. The jitter is the mean " +
         "difference between the RTTs of successive replies (RFC 3550, section 6.4.1, averaged over all replies). " +
         "RTTs are accurate to 0.4 %, or 4 µs. Days and hours are in UTC.",
     ),

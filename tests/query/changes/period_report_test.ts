@@ -38,28 +38,29 @@ function assertSummary(found: RoundsSummary, rounds: readonly Round[]): void {
   }
 }
 
-/** Asserts that a pair's outages are runs of losses that end with two replies in a row. */
+/** Asserts a pair's outages: series of three losses or more that its other losses do not explain. */
 function assertOutages({ outages }: PairSummary, rounds: readonly Round[]): void {
-  const isLost = (i: number) => Number.isNaN(rounds[i]?.rttMs);
-  for (const { from, to, seconds, rounds: numLost } of outages.listed) {
-    const begin = rounds.findIndex(({ timeS }) => timeS === timeOf(from));
-    const end = to === null ? rounds.length : rounds.findIndex(({ timeS }) => timeS === timeOf(to));
-    assert(isLost(begin) && (begin === 0 || !isLost(begin - 1)) && end > begin);
-    if (to !== null) assert(!isLost(end) && !isLost(end + 1));
-    for (let i = begin; i < end - 1; i++) assert(isLost(i) || isLost(i + 1), "two replies within an outage");
-    assertEquals(numLost, rounds.slice(begin, end).filter(({ rttMs }) => Number.isNaN(rttMs)).length);
-    assertEquals(seconds, (rounds[end] ?? rounds[rounds.length - 1]).timeS - rounds[begin].timeS);
-  }
-  // All long runs of losses are outages.
-  let numLost = 0;
-  for (const [i, { timeS, rttMs }] of rounds.entries()) {
-    numLost = Number.isNaN(rttMs) ? numLost + 1 : 0;
-    if (numLost < 20) continue;
-    const isIn = outages.listed.some(({ from, to }) =>
-      timeOf(from) <= rounds[i - 19].timeS && (to === null || timeS < timeOf(to))
-    );
-    assert(isIn, `${numLost} losses until ${timeS}`);
-  }
+  const letters = rounds.map(({ rttMs }) => Number.isNaN(rttMs) ? "-" : "+").join("");
+  const series = [...letters.matchAll(/-{3,}/g)].map(({ index, 0: { length } }) => ({ index, length }));
+  const isOutage = (least: number) => {
+    const others = letters.replace(new RegExp(`-{${least},}`, "g"), "");
+    const lossRate = others === "" ? 0 : others.replaceAll("+", "").length / others.length;
+    return lossRate ** least <= 1e-6;
+  };
+  const least = Array.from({ length: rounds.length }, (_, i) => i + 3).find(isOutage) ?? Infinity;
+  const wanted = series.filter(({ length }) => length >= least).map(({ index, length }) => {
+    const [first, next] = [rounds[index], rounds.at(index + length)];
+    const seconds = (next ?? rounds[rounds.length - 1]).timeS - first.timeS;
+    return [first.timeS, next?.timeS ?? null, seconds, length];
+  });
+  const found = outages.listed.map((
+    { from, to, seconds, rounds },
+  ) => [timeOf(from), to === null ? null : timeOf(to), seconds, rounds]);
+  assertEquals(found, wanted);
+  const lengthsS = wanted.map(([, , seconds]) => seconds as number);
+  assertEquals([outages.count, outages.seconds, outages.longest_s], [
+    ...[wanted.length, lengthsS.reduce((sum, each) => sum + each, 0), Math.max(0, ...lengthsS)],
+  ]);
 }
 
 Deno.test("the report of a campaign has the counts, quantiles, jitter and outages of its rounds", async () => {
