@@ -28,7 +28,7 @@ export const exportStage = defineStage(
     const bundled = await readPage("export");
     refuseOverlap(output, [checkpointDirectory(path)]);
     const described = await readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
-    if (described.checkpoint.config.model.places) stage.log("fitting the places of addresses into 4 MiB");
+    if (described.checkpoint.config.model.places) stage.log("fitting the places of addresses into 3 MiB");
     const checkpoint = siteCheckpoint(described.checkpoint);
     const info = { ...described.info, config: { ...checkpoint.config } };
     const content: SiteContent = {
