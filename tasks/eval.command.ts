@@ -9,7 +9,8 @@ export const evalCommand = command({
   summary: "measure how well a model predicts held-out measurements, compared with baselines",
   reads: "a checkpoint, probe rows; or measurements Parquet (`--all-splits`)",
   writes:
-    "`report.json` and `report.html`: how well held-out measurements are predicted, compared with baselines",
+    "`report.json` and `report.html`: how well held-out measurements are predicted, compared with baselines; " +
+    "with `--plots` its figures as SVG and CSV",
   example: "--checkpoint runs/first --data data/rows --output runs/first/eval",
   main: ["checkpoint", "data", "output", "allSplits", "geo"],
   options: {
@@ -19,6 +20,11 @@ export const evalCommand = command({
     ),
     data: option.path(uses.rowsWithTruth, "folder of probe rows with the split to predict"),
     output: outputFolder,
+    plots: option.path(
+      uses.outputFolder,
+      "folder for each figure of the report as SVG and CSV, such as error-cdf.svg; with --all-splits a subfolder " +
+        "per split",
+    ),
     train: option.path(
       uses.input,
       "folder of the probe rows whose train split the model and the baselines learned from (default: --data)",

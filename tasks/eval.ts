@@ -95,9 +95,10 @@ export const evalStage: Stage = defineStage(evalCommand, async (options, context
   const { config } = loadCheckpoint(evaluation.checkpoint, { onNote: context.log });
   if (adapt) requireAdaptable(config, splitModeOf(dataDir));
   requirePlaces(options, config);
-  using folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
+  const { output, plots, overwrite } = options;
+  using folder = EvalFolder.open(output, { ...evaluation, overwrite, plots });
   let report = folder.earlier();
-  if (report) context.log(`${options.output} is complete: the same evaluation was made before`);
+  if (report) context.log(`${output} is complete: the same evaluation was made before`);
   else {
     using progress = new PhaseProgress(context, "done");
     report = await evaluate({ ...evaluation, checked }, {
@@ -107,8 +108,10 @@ export const evalStage: Stage = defineStage(evalCommand, async (options, context
     });
     await folder.write(report);
   }
-  const places = { report: folder.jsonPath, page: folder.htmlPath };
-  return { text: textOf(report, folder), json: { stage: "eval", ...places, ...report } };
+  await folder.writePlots(report);
+  const places = { report: folder.jsonPath, page: folder.htmlPath, ...(plots !== undefined && { plots }) };
+  const text = textOf(report, folder) + (plots === undefined ? "" : `\n  plots   ${plots}`);
+  return { text, json: { stage: "eval", ...places, ...report } };
 });
 
 function required(value: string | undefined, option: string): string {
@@ -204,7 +207,7 @@ interface Chain {
  * page, or completes an earlier run. Each step runs a stage as a user would.
  */
 async function evaluateAllSplits(options: EvalOptions, context: StageContext): Promise<StageResult> {
-  const { allSplits, output, maxTime, adapt } = options;
+  const { allSplits, output, plots, maxTime, adapt } = options;
   const given = options.splits === undefined ? undefined : parseSplits(options.splits);
   const config = loadConfig(options.config, options.set);
   if (maxTime !== undefined) parseDurationS(maxTime, "max-time");
@@ -215,6 +218,10 @@ async function evaluateAllSplits(options: EvalOptions, context: StageContext): P
   requirePlaces(options, asked.config);
   const inputs = listInputs(allSplits, { extensions: [".parquet"], wanted: "measurements Parquet" });
   refuseOverlap(output, inputs);
+  if (plots !== undefined) {
+    refuseOverlap(plots, inputs);
+    refuseOverlap(plots, [output], "output");
+  }
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "eval" });
   const chain = openChainOf(inputs, { ...options, checkpoint }, context);
   const survey = await lookAt(inputs, context);
@@ -229,6 +236,7 @@ async function evaluateAllSplits(options: EvalOptions, context: StageContext): P
   for (const split of evaluated) {
     const place = join(output, folderOf(split));
     const args = ["--checkpoint", model, "--data", split.rows, "--train", rows, "--output", place];
+    if (plots !== undefined) args.push("--plots", join(plots, split.mode));
     if (ADAPTABLE_SPLITS.includes(split.mode)) args.push("--adapt", adaptTo);
     await step(context, evalStage, [...args, ...evaluationOf(options), ...chain.shared]);
     details.push(JSON.parse(readText(join(place, "report.json"))));

@@ -36,7 +36,9 @@ import { FormatError } from "../base/errors.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../io/files/atomic.ts";
 import { fingerprint, listInputs, readText } from "../io/files/inputs.ts";
 import { Output } from "../io/files/output.ts";
-import { evalPage } from "./page/eval_page.ts";
+import { refuseOverlap } from "../io/files/real_path.ts";
+import { chartCsv, renderPicture } from "../base/report/charts.ts";
+import { evalFigures, evalPage } from "./page/eval_page.ts";
 
 /** Limit of training measurements, and of held-out ones, for baselines (0.5 GB). Larger sets are sampled. */
 const MAX_BASELINE_MEASUREMENTS = 20_000_000;
@@ -250,7 +252,7 @@ async function describeRun(
 }
 
 // The folder of an evaluation: `report.json`, `report.html`, `manifest.json`. They are published together at
-// the end. An interrupted evaluation starts again.
+// the end. An interrupted evaluation starts again. A second folder can contain the figures.
 
 const JSON_NAME = "report.json";
 const HTML_NAME = "report.html";
@@ -260,26 +262,31 @@ export class EvalFolder implements Disposable {
   readonly jsonPath: string;
   readonly htmlPath: string;
   readonly #output: Output;
+  readonly #plots: Output | undefined;
 
-  private constructor(path: string, output: Output) {
+  private constructor(path: string, output: Output, plots: Output | undefined) {
     this.jsonPath = join(path, JSON_NAME);
     this.htmlPath = join(path, HTML_NAME);
     this.#output = output;
+    this.#plots = plots;
   }
 
   /**
    * Opens the folder for an evaluation, making it if needed.
    *
    * @param options `checkpoint` is one checkpoint's folder; `overwrite`: replace the reports of another
-   *   evaluation.
-   * @throws {UserError} If it contains another run's files, or the checkpoint or the rows are missing.
+   *   evaluation; `plots`: the folder for {@link writePlots}.
+   * @throws {UserError} If one of them contains another run's files, or the checkpoint or the rows are missing.
    */
-  static open(path: string, { overwrite, ...options }: EvaluateOptions & { overwrite: boolean }): EvalFolder {
+  static open(
+    path: string,
+    { overwrite, plots, ...options }: EvaluateOptions & { overwrite: boolean; plots?: string | undefined },
+  ): EvalFolder {
+    if (plots !== undefined) refuseOverlap(plots, [path], "output");
     const rows = [...new Set([options.dataDir, options.trainDir ?? options.dataDir])];
     const files = listInputs(rows, { extensions: [".arrayrecord"], wanted: "probe rows" });
     const places = (options.geo ?? []).map((path) => fingerprint(path));
-    const output = Output.openFolder(path, {
-      stage: "eval",
+    const start = {
       inputs: [
         ...[...modelFilesOf(options.checkpoint), ...files].map((file) => fingerprint(file)),
         ...places,
@@ -287,8 +294,14 @@ export class EvalFolder implements Disposable {
       // Undefined values are absent from a manifest that was read again.
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
       overwrite,
-    });
-    return new EvalFolder(path, output);
+    };
+    using opened = new DisposableStack();
+    const figures = plots === undefined
+      ? undefined
+      : opened.use(Output.openFolder(plots, { ...start, stage: "eval --plots" }));
+    const output = opened.use(Output.openFolder(path, { ...start, stage: "eval" }));
+    opened.move();
+    return new EvalFolder(path, output, figures);
   }
 
   /** The report of the same evaluation, if it is complete. */
@@ -312,7 +325,23 @@ export class EvalFolder implements Disposable {
     this.#output.publish();
   }
 
+  /** Writes each figure of the report as `NAME.svg` and `NAME.csv`, unless they are complete. */
+  async writePlots(report: EvalReport): Promise<void> {
+    const output = this.#plots;
+    if (!output || output.isComplete) return;
+    for (const { name, chart } of evalFigures(report)) {
+      for (
+        const [file, text] of [[`${name}.svg`, await renderPicture(chart)], [`${name}.csv`, chartCsv(chart)]]
+      ) {
+        writeFileAtomic(join(output.folder, file), text);
+        await output.record(file);
+      }
+    }
+    output.publish();
+  }
+
   [Symbol.dispose](): void {
+    this.#plots?.[Symbol.dispose]();
     this.#output[Symbol.dispose]();
   }
 }

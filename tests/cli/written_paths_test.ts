@@ -35,6 +35,7 @@ const TABLE: Record<string, string> = {
   "train --run": "--data ./rows --steps 1 SMALL",
   "adapt --output": "--checkpoint ./run --input ./pings.jsonl --steps 1",
   "eval --output": "--checkpoint ./run --data ./rows",
+  "eval --plots": "--checkpoint ./run --data ./rows --output ./evaluated",
   "query rtt --output": "--checkpoint ./run --queries ./queries.jsonl",
   "query rtt --plot": "--checkpoint ./run --src 192.0.2.1 --dst 198.51.100.7",
   "query rtt --table": "--checkpoint ./run --src 192.0.2.1 --dst 198.51.100.7",

@@ -59,7 +59,10 @@ async function refusal(...args: string[]): Promise<[code: number, line: string]>
 
 Deno.test("eval prints one JSON object and writes two reports and a complete manifest", async () => {
   const output = shared;
-  const { stdout } = await succeed(...evalOf(output, "--json"));
+  const plots = folder.at("plots");
+  const inside = await refusal(...evalOf(output, "--plots", join(output, "plots")));
+  assertStringIncludes(inside[1], "it is inside the output");
+  const { stdout } = await succeed(...evalOf(output, "--json", "--plots", plots));
   const result = JSON.parse(stdout);
   assertEquals([result.stage, result.report], ["eval", join(output, "report.json")]);
   assertEquals([...Deno.readDirSync(output)].map(({ name }) => name).sort(), [
@@ -71,7 +74,16 @@ Deno.test("eval prints one JSON object and writes two reports and a complete man
   const manifest = JSON.parse(Deno.readTextFileSync(join(output, "manifest.json")));
   assert(manifest.complete);
   assertEquals(manifest.counts.measurements, 60);
-  const { stage: _, report: __, page: ___, ...sections } = result;
+  const figures = [...Deno.readTextFileSync(result.page).matchAll(/<figure id="(.*?)"/g)].map(([, id]) => id);
+  assertEquals(
+    [...Deno.readDirSync(result.plots)].map(({ name }) => name).sort(),
+    ["manifest.json", ...figures.flatMap((name) => [`${name}.csv`, `${name}.svg`])].sort(),
+  );
+  assertMatch(Deno.readTextFileSync(join(plots, "pit.svg")), /^<svg [^]*#ffffff[^]*<\/svg>\n$/);
+  Deno.removeSync(join(plots, "pit.svg"));
+  await succeed(...evalOf(output, "--plots", plots));
+  assert(exists(join(plots, "pit.svg")));
+  const { stage: _, report: __, page: ___, plots: ____, ...sections } = result;
   assertEquals(sections, report);
   assertEquals(report.rtt.baselines.length, 13);
   assertEquals(report.rtt.baselines[12].settings.startsWith("rank "), true);

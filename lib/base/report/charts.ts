@@ -4,10 +4,18 @@
  *
  * @module
  */
+import { csvField } from "../text.ts";
 import { CONFIG, FAINT, INK, MUTED, onWhite, PAPER, RANKED, RULE } from "./theme.ts";
 
-/** A Vega-Lite specification with data but without a `config`. */
-export type Chart = Readonly<Record<string, unknown>>;
+/** A Vega-Lite specification with data but without a `config`. `usermeta` is ignored by Vega-Lite. */
+export type Chart = Readonly<Record<string, unknown>> & { readonly usermeta?: ChartTable };
+
+/** What a chart shows, as numbers. */
+interface ChartTable {
+  readonly columns: readonly string[];
+  /** Null for a gap. */
+  readonly rows: readonly (readonly (string | number | null | undefined)[])[];
+}
 
 const VEGA = new URL("./vega.ts", import.meta.url);
 
@@ -25,6 +33,25 @@ export async function renderSvg(chart: Chart): Promise<string> {
 /** Draws a picture for a separate file, on white. */
 export async function renderPicture(chart: Chart): Promise<string> {
   return onWhite(await renderSvg({ background: "white", padding: 12, ...chart }));
+}
+
+/**
+ * The numbers of a chart as CSV (RFC 4180); empty if the chart has no table. Columns are named after the axes,
+ * with their units: `crps_ms` for `CRPS, ms (logarithmic)`.
+ */
+export function chartCsv({ usermeta }: Chart): string {
+  if (!usermeta) return "";
+  const cell = (value: string | number | null | undefined) =>
+    typeof value === "string" ? csvField(value) : String(value ?? "");
+  const { columns, rows } = usermeta;
+  return [columns.map(columnName), ...rows].map((row) => `${row.map(cell).join(",")}\n`).join("");
+}
+
+function columnName(title: string): string {
+  return title.replace(/\(.*?\)|'/g, "").toLowerCase().replace(/[^a-z0-9]+/g, " ").trim().replaceAll(
+    " ",
+    "_",
+  );
 }
 
 export interface ChartAxis {
@@ -51,10 +78,12 @@ interface ChartPoint {
 
 export interface ChartCurve {
   label: string;
+  /** In the table; the label by default. */
+  name?: string;
   points: readonly ChartPoint[];
   /** Its prominence: 0 is the most and 3 the least prominent colour; grey by default. */
   rank?: 0 | 1 | 2 | 3 | undefined;
-  /** `marked`: a line with its points. A line by default. */
+  /** `marked`: a line with its points; `dashed`: a line for comparison, not in the table. A line by default. */
   style?: "line" | "dashed" | "marked" | "points";
 }
 
@@ -84,9 +113,12 @@ export function lineChart(chart: LineChart): Chart {
   const { curves, x, y, width = 340, height = 240, hasLegend = curves.length > 1 } = chart;
   const isFit = ({ scale }: ChartAxis, value: number | null) =>
     value === null || (Number.isFinite(value) && (scale !== "log" || value > 0));
+  // Curves with values below a logarithmic axis, such as 0, come in at its edge.
+  const leastX = x.scale === "log" && x.domain ? x.domain[0] / 2 : -Infinity;
   const shown = curves.map((curve) => ({
     ...curve,
-    points: curve.points.filter((point) => isFit(x, point.x) && isFit(y, point.y)),
+    points: curve.points.map((point) => ({ ...point, x: Math.max(point.x, leastX) }))
+      .filter((point) => isFit(x, point.x) && isFit(y, point.y)),
   })).filter(({ points }) => points.length > 0);
   const color = {
     scale: {
@@ -97,7 +129,7 @@ export function lineChart(chart: LineChart): Chart {
   };
   const encoding = { x: channelOf("x", x), y: channelOf("y", y) };
   const errorBars = {
-    mark: { type: "rule", strokeWidth: 1.25 },
+    mark: { type: "rule", strokeWidth: 1.25, clip: true },
     encoding: { y: { ...encoding.y, field: "low" }, y2: { field: "high" } },
   };
   // Drawn from last to first, so that prominent curves are on top.
@@ -116,7 +148,14 @@ export function lineChart(chart: LineChart): Chart {
       ...(style === "points" || style === "marked" ? [{ mark: POINT }] : []),
     ],
   }));
-  return { width, height, encoding, layer };
+  const hasBars = curves.some(({ style }) => style === "points");
+  const usermeta = {
+    columns: ["curve", x.title, y.title, ...(hasBars ? [`low ${y.title}`, `high ${y.title}`] : [])],
+    rows: curves.filter(({ style }) => style !== "dashed").flatMap(({ label, name = label, points }) =>
+      points.map((point) => [name, point.x, point.y, ...(hasBars ? [point.low, point.high] : [])])
+    ),
+  };
+  return { width, height, encoding, layer, usermeta };
 }
 
 function legendOf(labels: readonly string[]): Chart {
@@ -167,6 +206,10 @@ export function histogramChart(chart: HistogramChart): Chart {
   return {
     width,
     height,
+    usermeta: {
+      columns: [`low ${x.title}`, `high ${x.title}`, y.title],
+      rows: bins.map(({ low, high, value }) => [low, high, value]),
+    },
     layer: [
       {
         data: { values: bins },
@@ -237,6 +280,7 @@ export function rowChart({ rows, title, width }: RowChart): Chart {
   return {
     width,
     height: rows.length * ROW_PX,
+    usermeta: { columns: ["name", title], rows: rows.map(({ label, value }) => [label, value]) },
     data: { values: rows },
     encoding: { x, y },
     layer: [

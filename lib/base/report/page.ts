@@ -20,6 +20,14 @@ export interface Figure {
 /** A part of a page: HTML, a picture, or parts side by side if the window is wide enough. */
 export type Block = string | Figure | { beside: readonly Block[] };
 
+/** The pictures in the blocks, in order. */
+export function figuresOf(blocks: readonly Block[]): Figure[] {
+  return blocks.flatMap((block) => {
+    if (typeof block === "string") return [];
+    return "beside" in block ? figuresOf(block.beside) : [block];
+  });
+}
+
 /** A heading or a paragraph. First-level headings have an id for {@link contentsOf}. */
 export function element(name: "h2" | "h3" | "p", text: string): string {
   const id = name === "h2" ? ` id="${text.toLowerCase().replace(/[^a-z0-9]+/g, "-")}"` : "";

@@ -4,7 +4,16 @@
  * @module
  */
 import { lineChart, rankOf, rowChart } from "../../base/report/charts.ts";
-import { type Block, contentsOf, element, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
+import {
+  type Block,
+  contentsOf,
+  element,
+  type Figure,
+  figuresOf,
+  pageOf,
+  type TableCell,
+  tableOf,
+} from "../../base/report/page.ts";
 import { FIELD_ORDERS } from "../../data/tokens/vocab_v2.ts";
 import type { BitsSection, ContextBits, PositionBits, TokenTypeBits } from "../sections/bits_section.ts";
 import {
@@ -249,7 +258,18 @@ function withErrorText(value: MeanWithError | undefined, digits = 2): string {
 
 /** Renders a report as HTML. Missing sections are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
-  const { run, rtt, adapted, failures, bits, places, ranking, destinations, truth } = report;
+  const parts = [...sectionParts(report), ...runPart(report.run)];
+  const title = `Evaluation of ${report.run.checkpoint}`;
+  return await pageOf(title, [...summaryPart(report), contentsOf(parts), ...parts]);
+}
+
+/** The pictures of {@link evalPage}. */
+export function evalFigures(report: EvalReport): Figure[] {
+  return figuresOf(sectionParts(report));
+}
+
+function sectionParts(report: EvalReport): Block[] {
+  const { rtt, adapted, failures, bits, places, ranking, destinations, truth } = report;
   const parts: Block[] = [];
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     parts.push(...rttPart(rtt), ...calibrationPart(rtt, report.calibration));
@@ -261,9 +281,7 @@ export async function evalPage(report: EvalReport): Promise<string> {
   if (failures) parts.push(...failurePart(failures));
   if (bits) parts.push(...bitsPart(bits));
   if (destinations && destinations.scores.length > 0) parts.push(...destinationPart(destinations));
-  parts.push(...runPart(run));
-  const title = `Evaluation of ${run.checkpoint}`;
-  return await pageOf(title, [...summaryPart(report), contentsOf(parts), ...parts]);
+  return parts;
 }
 
 const HISTORIES = {

@@ -137,10 +137,8 @@ function cdfFigure(methods: readonly Method[]): Block {
     chart: lineChart({
       curves: methods.map(({ name, errorCdf, overall }) => ({
         label: `${name}: ${msText(overall.medianAbsoluteMs)}`,
-        points: errorCdf.map((errorMs, k) => ({
-          x: Math.max(errorMs, low / 2),
-          y: k / (errorCdf.length - 1),
-        })),
+        name,
+        points: errorCdf.map((errorMs, k) => ({ x: errorMs, y: k / (errorCdf.length - 1) })),
         rank: rankOf(colored.indexOf(name)),
       })),
       x: {
@@ -256,7 +254,7 @@ export function reliabilityChart(
     curves: [
       {
         label: "found",
-        points: drawn.map((point) => ({ x: point.promised, y: point.observed, ...intervalOf(point, least) })),
+        points: points.map((point) => ({ x: point.promised, y: point.observed, ...intervalOf(point) })),
         rank: 0,
         style: "points",
       },
@@ -271,11 +269,11 @@ export function reliabilityChart(
 }
 
 /** Wilson's 95 % interval (JASA 22, 1927). */
-function intervalOf({ observed, count }: Promised, least: number): { low: number; high: number } {
+function intervalOf({ observed, count }: Promised): { low: number; high: number } {
   const z2 = Z95 ** 2 / count;
   const centre = (observed + z2 / 2) / (1 + z2);
   const half = Z95 * Math.sqrt(observed * (1 - observed) / count + z2 / (4 * count)) / (1 + z2);
-  return { low: Math.max(least, centre - half), high: Math.min(1, centre + half) };
+  return { low: Math.max(0, centre - half), high: Math.min(1, centre + half) };
 }
 
 /**

@@ -32,9 +32,10 @@ export function realPath(path: string): string {
  *
  * @param output The file or folder to be written; it may not exist.
  * @param inputs Files and folders to be read; those that do not exist are ignored.
+ * @param what What the message calls them.
  * @throws {UsageError} If they overlap.
  */
-export function refuseOverlap(output: string, inputs: readonly string[]): void {
+export function refuseOverlap(output: string, inputs: readonly string[], what = "input"): void {
   const known = new Map<string, string>();
   const lineOf = (path: string) =>
     placesUpFrom(path).map((place) => getOrMake(known, place, () => identityOf(place)));
@@ -42,15 +43,15 @@ export function refuseOverlap(output: string, inputs: readonly string[]): void {
   for (const input of inputs) {
     const inputLine = lineOf(input);
     const fault = outputLine[0] === inputLine[0]
-      ? "it is also an input"
+      ? `it is also an ${what}`
       : inputLine.includes(outputLine[0])
-      ? `it contains the input ${input}`
+      ? `it contains the ${what} ${input}`
       : outputLine.includes(inputLine[0])
-      ? `it is inside the input ${input}`
+      ? `it is inside the ${what} ${input}`
       : undefined;
     if (fault === undefined) continue;
     throw new UsageError(
-      `Cannot write to ${output}: ${fault}, expected a path outside the inputs; choose another one`,
+      `Cannot write to ${output}: ${fault}, expected a path outside the ${what}s; choose another one`,
     );
   }
 }

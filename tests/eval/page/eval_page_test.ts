@@ -9,7 +9,7 @@ import {
 import { COVERAGE_LEVELS } from "../../../lib/eval/metrics/calibration.ts";
 import type { EvalCase } from "../../../lib/eval/cases.ts";
 import { clustersOf, type Interval } from "../../../lib/eval/metrics/bootstrap.ts";
-import { evalPage } from "../../../lib/eval/page/eval_page.ts";
+import { evalFigures, evalPage } from "../../../lib/eval/page/eval_page.ts";
 import { summaryLines } from "../../../lib/eval/page/summary.ts";
 import { countText, ratioText } from "../../../lib/eval/page/quantities.ts";
 import type { EvalReport, EvalRun } from "../../../lib/eval/report.ts";
@@ -17,7 +17,7 @@ import type { RankingMethod } from "../../../lib/eval/sections/ranking_section.t
 import { compareForecasts } from "../../../lib/eval/sections/rtt_section.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { pitChart, reliabilityChart } from "../../../lib/eval/page/rtt_part.ts";
-import { renderSvg } from "../../../lib/base/report/charts.ts";
+import { chartCsv, renderSvg } from "../../../lib/base/report/charts.ts";
 
 const RUN: EvalRun = {
   version: "0.0.0",
@@ -366,7 +366,8 @@ Deno.test("evalPage() omits missing sections and escapes names", async () => {
   assertStringIncludes(bare, "<h1>Evaluation of runs/&lt;first&gt;</h1>");
   assertStringIncludes(bare, "About this run");
   assertNotMatch(bare, /<figure|<svg/);
-  const page = await evalPage(await reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
+  const report = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
+  const page = await evalPage(report);
   const names = [...page.matchAll(/<figure id="([^"]+)"/g)].map(([, name]) => name);
   assertEquals(names, [
     "error-cdf",
@@ -376,6 +377,25 @@ Deno.test("evalPage() omits missing sections and escapes names", async () => {
     "pit",
     "failure-reliability",
   ]);
+  const figures = evalFigures(report);
+  assertEquals(figures.map(({ name }) => name), names);
+  const tables = Object.fromEntries(figures.map(({ name, chart }) => [name, chartCsv(chart).split("\n")]));
+  assertEquals(tables["error-by-context"], [
+    "curve,measurements_in_the_models_context,median_absolute_error_ms",
+    ...["model,0,2", "model,5,8", "pair last seen,0,4", "pair last seen,5,4", ""],
+  ]);
+  assertMatch(
+    tables["error-cdf"].slice(0, 2).join(),
+    /_of_the_predicted_median_ms,share_of_predictions,model,2,0$/,
+  );
+  assertEquals(
+    tables.coverage[0],
+    [
+      ...["curve", "share_that_should_lie_inside", "share_inside", "low_share_inside", "high_share_inside"],
+    ].join(),
+  );
+  assert(tables.coverage.slice(1, -1).every((row) => /^found,0\.\d+,[\d.]+,0\.\d+,[\d.]+$/.test(row)));
+  assertEquals([tables.pit.length, tables.pit[0].split(",").length], [22, 3]);
   assertMatch(page, /its likeliest RTT<\/[^>]*>[^2]*2\.50 ms/);
   assertMatch(page, /<span class="loses">8\.00 ms \(2×\)<\/span>/);
   assertMatch(page, /<span class="wins">2\.00 ms \(−50 %\)<\/span>/);
