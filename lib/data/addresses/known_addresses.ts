@@ -10,6 +10,7 @@
 import * as z from "zod";
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
+import { isPublicAddress } from "./address_book.ts";
 import { formatTime } from "../../base/text.ts";
 import { formatAge, type SeenJson, times } from "./measured_text.ts";
 import { formatPrefix, type IpPrefix, isAddress, type PrefixMixture, prefixOfAddress } from "./ip_prefix.ts";
@@ -573,6 +574,10 @@ export function basisOf(
     `${kind === "guess" ? "a guess" : "an estimate"} from ${
       ends.map((end) => around(known, end, where)).join(" and ")
     }.`;
+  // A measured one is an address of the networks that the model is about.
+  const special = ends.filter((end, i) =>
+    isAddress(end) && [src, dst][i].measurements === 0 && !isPublicAddress(end.bytes)
+  ).map((end) => `${formatPrefix(end)} is not a public address (RFC 6890).`);
   const timesOf = (measured: Measured) => times(seenJson(measured));
   const never = (end: IpPrefix) => isAddress(end) ? "never" : "not a single address";
   const [isSrcMeasured, isDstMeasured] = [src, dst].map(({ measurements }) => measurements > 0);
@@ -595,7 +600,7 @@ export function basisOf(
     sentences.push("Only the most measured addresses and pairs are listed.");
   }
   if (summary.isSynthetic) sentences.push("The model knows a synthetic Internet, not the real one.");
-  return { kind, text: [...sentences, ...misplaced].join(" "), src, dst, pair, places };
+  return { kind, text: [...sentences, ...new Set(special), ...misplaced].join(" "), src, dst, pair, places };
 }
 
 function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {

@@ -113,10 +113,21 @@ Deno.test("basisOf() reports whether the pair was measured, both ends were, or t
   assertEquals(half.kind, "guess");
   assertEquals(
     half.text,
-    "Source measured 4 times, last on 2019-06-01, destination never: a guess from 203.0.113.0/24 (1 known address).",
+    "Source measured 4 times, last on 2019-06-01, destination never: a guess from 203.0.113.0/24 (1 known address). " +
+      "203.0.113.200 is not a public address (RFC 6890).",
   );
   assertEquals(half.dst, { measurements: 0, in_adaptation: 0, last_seen: null });
-  assertEquals(basis("8.8.8.8", "10.0.0.1").kind, "guess");
+  // 10.0.0.1 was measured.
+  const known = basis("8.8.8.8", "10.0.0.1");
+  assertEquals([known.kind, known.text.includes("RFC 6890")], ["guess", false]);
+  const special =
+    "10.9.0.1 100.64.0.1 127.0.0.1 169.254.1.1 224.0.0.1 255.255.255.255 192.0.2.1 0.0.0.0 fe80::1 ff02::1 ::";
+  for (const address of special.split(" ")) {
+    const { text } = basis("8.8.8.8", address);
+    assert(text.endsWith(` ${address} is not a public address (RFC 6890).`), text);
+    assertEquals(basis(address, address).text.split("RFC 6890").length, 2);
+  }
+  assert(!basis("8.8.8.8", "1.1.1.1").text.includes("RFC 6890"));
   const none = basis("8.8.8.8", "10.0.9.9");
   assertEquals(none.kind, "guess");
   assertStringIncludes(none.text, "Neither address is in the training data");
