@@ -22,21 +22,54 @@ export interface Pasted {
   faults: { line: number; message: string }[];
 }
 
-interface PasteOptions {
+/** Labels of the fields that take what an option takes. */
+export const FIELD_LABELS = {
+  src: "Source",
+  dst: "Destination",
+  columns: "Columns",
+  zone: "Time zone",
+} as const;
+
+export interface PasteOptions {
   /** Source of pings that do not state theirs; empty if unknown. */
   source: string;
+  /** Destination of rows that do not state theirs; empty if unknown. */
+  destination?: string;
   /** When the last ping was sent, Unix seconds; null if unknown. */
   endTimeS: number | null;
+  columns?: ReadonlyMap<string, string> | undefined;
+  /** Of times without one; UTC by default. */
+  zone?: string | undefined;
 }
 
-export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pasted {
+/** Names the page's fields instead of options: `Columns: src=1` for `--columns src=1`. */
+export function withFields(text: string): string {
+  return text.replace(
+    /--(src|dst|columns|zone)\b( ?)/g,
+    (_, name: keyof typeof FIELD_LABELS, space) => FIELD_LABELS[name] + (space && ": "),
+  );
+}
+
+/** Advice is left out if it needs options for which the page has no field. */
+function messageFor(rejection: Rejection): string {
+  const advice = withFields(rejection.advice ?? "");
+  return messageOf(rejection) + (advice === "" || advice.includes("--") ? "" : `; ${advice}`);
+}
+
+export function parsePaste(
+  text: string,
+  { source, destination = "", endTimeS, columns, zone }: PasteOptions,
+): Pasted {
   const found: Found[] = [];
   const said = new Set<string>();
-  const src = parseAddress(source) ? [source] : undefined;
+  const [src, dst] = [source, destination].map((text) => parseAddress(text) ? [text] : undefined);
   const reading = {
     ...USUAL_READING,
     src,
-    onReading: (each: Reading) => readingLines(each).forEach((line) => said.add(line)),
+    dst,
+    columns,
+    zone,
+    onReading: (each: Reading) => readingLines(each).forEach((line) => said.add(withFields(line))),
   };
   const take = (finding: Finding, line: number) => void found.push({ finding, line });
   const reader = new MeasurementReader("the pasted text", reading, take);
@@ -49,7 +82,7 @@ export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pa
       pasted.faults.push({ line, message: `it does not measure a path: ${finding.skipped}` });
     } else if ("reason" in finding) {
       pasted.needsSource ||= finding.end === "src";
-      pasted.faults.push({ line, message: messageOf(finding) });
+      pasted.faults.push({ line, message: messageFor(finding) });
     } else {
       for (const rttMs of finding.rttsMs) {
         const { srcAddr: src, dstAddr: dst, eventTimeUs } = finding;

@@ -16,8 +16,19 @@ import {
   type PartProps,
   Question,
   readTime,
+  TextField,
 } from "./fields.tsx";
-import { parsePaste, type Pasted, type PastedPing } from "./paste.ts";
+import {
+  FIELD_LABELS,
+  parsePaste,
+  type Pasted,
+  type PastedPing,
+  type PasteOptions,
+  withFields,
+} from "./paste.ts";
+import { parseColumns } from "../../data/formats/table.ts";
+import { isZone } from "../../data/formats/time_text.ts";
+import { UserError } from "../../base/errors.ts";
 import { formatMs, formatRange, formatTime } from "../../base/text.ts";
 import { formatPValue } from "./texts.ts";
 import { CsvButton, curlPost } from "./saved_files.tsx";
@@ -55,14 +66,20 @@ interface PingsQuestion {
 function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   const { time: asked, faults } = readTime(fields, [], nowMs);
   const source = fields.src?.trim() ?? "";
-  const pasted = parsePaste(fields.pings ?? "", { source, endTimeS: asked });
+  const destination = fields.dst?.trim() ?? "";
+  const pasted = parsePaste(fields.pings ?? "", {
+    source,
+    destination,
+    endTimeS: asked,
+    ...tableOptions(fields, faults),
+  });
   const { pings } = pasted;
   const last = pings.at(-1);
   // The pings already name a pair, so only what differs from it must be entered.
   const src = last?.src || source;
   // If no time is chosen, ask about the time of the pings instead of the present.
   const time = fields.time ? asked : last?.time ?? asked;
-  const dst = fields.dst?.trim() || last?.dst || "";
+  const dst = destination || last?.dst || "";
   const srcFault = src === "" ? "Enter a source: the pings do not contain one" : faultOfEnd(src);
   const dstFault = dst === "" ? undefined : faultOfEnd(dst);
   if (srcFault) faults.src = srcFault;
@@ -74,6 +91,23 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
     faults.pings = `Paste at most ${MAX_PINGS} pings; found ${pings.length}`;
   }
   return { pasted, src, dst, time, faults };
+}
+
+/** Parses the fields that state how to read a table. @param faults Takes their faults. */
+function tableOptions(fields: Fields, faults: Faults): Pick<PasteOptions, "columns" | "zone"> {
+  const [columns, zone] = [fields.columns?.trim(), fields.zone?.trim()];
+  const isZoned = zone && isZone(zone);
+  if (zone && !isZoned) {
+    faults.zone =
+      `Cannot use ${zone}: expected an IANA name such as Europe/Berlin, or an offset such as +01:00`;
+  }
+  try {
+    return { zone: isZoned ? zone : undefined, columns: columns ? parseColumns(columns) : undefined };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    faults.columns = withFields(error.message);
+    return {};
+  }
 }
 
 export function PingsPart(part: PartProps) {
@@ -117,6 +151,24 @@ export function PingsPart(part: PartProps) {
           placeholder={PLACEHOLDER}
           rows={8}
         />
+        <div class="row">
+          <TextField
+            part={part}
+            faults={allFaults}
+            name="columns"
+            label={FIELD_LABELS.columns}
+            hint="Only for a table with other names: which column is what, by name or number."
+            placeholder="time=Zeit,src=Quelle,dst=Ziel,rtt=Laufzeit"
+          />
+          <TextField
+            part={part}
+            faults={allFaults}
+            name="zone"
+            label={FIELD_LABELS.zone}
+            hint="Of times without one."
+            placeholder="UTC"
+          />
+        </div>
         <AddressFields part={part} faults={allFaults} dstPlaceholder="taken from the pings" addressesOnly />
         <p class="hint">
           The output of ping does not contain its source: enter your public address. For JSON and CSV, source

@@ -10,8 +10,11 @@ export type PartName = (typeof PARTS)[number];
 
 /** Fields of all parts. Parts that need the same input share a field. */
 const FIELD_NAMES = [
-  ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "layer", "pings"] as const,
+  ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "layer"] as const,
+  ...["pings", "columns", "zone"] as const,
 ];
+/** Fields of the part `pings` only. */
+const OF_PINGS: readonly string[] = ["pings", "columns", "zone"];
 export type FieldName = (typeof FIELD_NAMES)[number];
 /** Texts of the fields; absent fields are empty. */
 export type Fields = Readonly<Partial<Record<FieldName, string>>>;
@@ -34,7 +37,7 @@ export async function formatHash(
   let isWhole = true;
   for (const name of FIELD_NAMES) {
     const text = fields[name];
-    if (!text || name === "pings" && part !== "pings") continue;
+    if (!text || OF_PINGS.includes(name) && part !== "pings") continue;
     if (name !== "pings") values.set(name, text);
     else {
       const packed = await packText(text);

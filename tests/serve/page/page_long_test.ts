@@ -221,6 +221,25 @@ pageTest(
       assertEquals(complaints, []);
     });
 
+    await t.step("a table with other names is read once its columns are named", async () => {
+      const { page, complaints } = await open("#pings");
+      await page.getByLabel("Your pings").fill(`Zeit;Ziel;Laufzeit\n15.06.2025 14:00:00;${DST};12,5\n`);
+      await page.getByLabel("Source").fill(SRC);
+      await page.getByLabel("Columns").fill("Zeit");
+      await page.getByRole("button", { name: "Check these pings" }).click();
+      await page.getByText("Cannot use Columns: Zeit: unknown key Zeit, expected KEY=NAME").waitFor();
+      await page.getByText(
+        "name them, such as Columns: dst=DST,rtt=RTT, or set one for all rows with Destination:",
+      ).waitFor();
+      await page.getByLabel("Columns").fill("time=Zeit,dst=Ziel,rtt=Laufzeit");
+      await page.getByLabel("Time zone").fill("Europe/Berlin");
+      await page.getByRole("button", { name: "Check these pings" }).click();
+      await page.getByRole("heading", { name: `${SRC} to ${DST}, 2025-06-15 12:00 UTC` }).waitFor();
+      await settled(page);
+      assertEquals(complaints, []);
+      await page.close();
+    });
+
     await t.step("pings too long for a link are reported, and kept by the history", async () => {
       const { page } = await open("#pings");
       const line = (i: number) =>

@@ -1,4 +1,5 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { parseColumns } from "../../../lib/data/formats/table.ts";
 import { parsePaste } from "../../../lib/serve/page/paste.ts";
 
 const [SOURCE, HOST, OTHER] = ["192.0.2.1", "198.51.100.7", "203.0.113.9"];
@@ -48,8 +49,28 @@ Deno.test("parsePaste() sorts measurements of other formats by time, and reports
   ]);
 });
 
+Deno.test("parsePaste() reads a German table once its columns are named, and advises the page's fields", () => {
+  const text = `Zeit;Ziel;Laufzeit\n15.06.2025 14:00:00;${HOST};12,5\n15.06.2025 14:01:00;${HOST};\n`;
+  const { pings, faults } = parsePaste(text, { ...OPTIONS, source: "" });
+  assertEquals([pings.length, faults.length], [0, 1]);
+  assertStringIncludes(
+    faults[0].message,
+    "name them, such as Columns: src=SRC,dst=DST,rtt=RTT, or set one for all rows with Source: ADDRESS",
+  );
+  const columns = parseColumns("time=Zeit,dst=Ziel,rtt=Laufzeit");
+  const german = parsePaste(text, { ...OPTIONS, columns, zone: "Europe/Berlin" });
+  assertEquals(german.pings.map(({ src, time, rtt }) => [src, time, rtt]), [
+    [SOURCE, 1_749_988_800, 12.5],
+    [SOURCE, 1_749_988_860, null],
+  ]);
+  assertEquals(german.faults, []);
+  assertStringIncludes(german.reading.join(), "Europe/Berlin (Time zone)");
+  assert(!german.reading.join().includes("--"));
+});
+
 Deno.test("parsePaste() reports which formats it expects for any other text", () => {
   const { pings, faults } = parsePaste("hello\nworld", OPTIONS);
   assertEquals([pings.length, faults.length], [0, 1]);
   assertStringIncludes(faults[0].message, "expected measurements as atlas,");
+  assert(!faults[0].message.includes("--"));
 });
