@@ -7,7 +7,7 @@ export const importCommand = command({
   name: "import",
   summary: "convert measurements in any format to measurements Parquet",
   reads:
-    "measurements in any supported format, also as .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
+    "measurements in any supported format, also as .gz, .bz2, .zst, .tar.gz: files, folders, globs, `-` for standard input",
   writes: "measurements Parquet; names of addresses for `--names`",
   example: "--input results/ --output pings.parquet",
   main: ["input", "output", "explain", "columns", "src"],

@@ -6,7 +6,7 @@ import { ToUtf8 } from "../../io/text/utf8.ts";
 import { FAILED_RTT_MS } from "../formats/batch.ts";
 import type { Finding, ReadingOptions } from "../formats/format.ts";
 import { type Found, MeasurementReader } from "../formats/reader.ts";
-import { isParquet } from "../measurement_files/input_files.ts";
+import { isArchive, isParquet, readMembers } from "../measurement_files/input_files.ts";
 import { readParquetTable } from "../measurement_files/parquet_table.ts";
 import { trueAdvice } from "../measurement_files/rejects.ts";
 
@@ -40,7 +40,8 @@ export async function explainFile(path: string, options: ReadingOptions): Promis
   if (isParquet(path)) {
     for await (const found of readParquetTable(path, options)) return explained(found, [], options);
   }
-  const { compression, chunks } = await openInput(path);
+  const archive = isArchive(path) ? readMembers(path, { reading: options }) : undefined;
+  const { compression, chunks } = (await archive?.next())?.value ?? await openInput(path);
   const found: Found[] = [];
   const take = (finding: Finding, line: number) => void found.push({ finding, line });
   const reader = new MeasurementReader(path, { ...options, isCompressed: compression !== "none" }, take);
@@ -55,6 +56,7 @@ export async function explainFile(path: string, options: ReadingOptions): Promis
     if (!isWhole) break;
   }
   if (isWhole) reader.end();
+  await archive?.return(undefined);
   return explained(found, text.split(text.includes("\n") ? "\n" : "\r"), options);
 }
 

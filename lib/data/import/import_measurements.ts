@@ -8,7 +8,12 @@
  * @module
  */
 import { shortened, UserError } from "../../base/errors.ts";
-import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import {
+  decompressWhole,
+  type InputStream,
+  openInput,
+  STANDARD_INPUT,
+} from "../../io/compression/decompress.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import { type Finding, giveTime, type ReadingOptions, type Rejection } from "../formats/format.ts";
 import { MeasurementReader } from "../formats/reader.ts";
@@ -20,7 +25,7 @@ import {
   MAX_OBJECT_BYTES,
 } from "../../io/text/json_stream.ts";
 import { ToUtf8 } from "../../io/text/utf8.ts";
-import { isParquet } from "../measurement_files/input_files.ts";
+import { isArchive, isParquet, readMembers } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { ownReading, readParquetTable } from "../measurement_files/parquet_table.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
@@ -146,6 +151,14 @@ class FileReader implements Disposable {
   /** Reads a file. Its last pieces are taken with the next file. @throws {UserError} If it cannot be read. */
   async read(path: string): Promise<void> {
     this.options.signal?.throwIfAborted();
+    const onBytes = (count: number) => this.#numBytes += count;
+    if (isArchive(path)) {
+      const { options: { onNote }, options } = this;
+      for await (const member of readMembers(path, { reading: readingOf(options), log: onNote, onBytes })) {
+        await this.#readStream({ path: member.path }, this.#pieces, member);
+      }
+      return;
+    }
     if (isParquet(path)) return await this.#readParquet(path);
     const isSmall = path !== STANDARD_INPUT && fingerprint(path).sizeBytes <= MAX_SMALL_BYTES;
     // Not readFileSync(), so that messages of workers are received between files.
@@ -154,7 +167,7 @@ class FileReader implements Disposable {
     if (head && beginsWithJson(head, this.#reading)) {
       this.#numBytes += whole.length;
       await this.#take(this.#pieces.read({ path }, this.#numBytes, { whole }));
-    } else await this.#readStream({ path }, this.#pieces, (count) => this.#numBytes += count);
+    } else await this.#readStream({ path }, this.#pieces, await openInput(path, { onBytes }));
   }
 
   async finish(): Promise<void> {
@@ -176,7 +189,7 @@ class FileReader implements Disposable {
       else {
         // Read as a stream and in this thread, to keep the order of files.
         using here = new PieceReader(this.#reading, { ...this.#pieces.threads, numThreads: 1 });
-        await this.#readStream(file, here, () => {});
+        await this.#readStream(file, here, await openInput(file.path));
       }
       this.#report(numBytes);
     }
@@ -210,10 +223,9 @@ class FileReader implements Disposable {
   async #readStream(
     file: { path: string },
     pieces: PieceReader,
-    onBytes: (count: number) => void,
+    { compression, chunks }: InputStream,
   ): Promise<void> {
     const { path } = file;
-    const { compression, chunks } = await openInput(path, { onBytes });
     const { onReading } = this.options;
     const options = { ...this.#reading, onReading, isCompressed: compression !== "none" };
     const scanner = new JsonObjectScanner(path, { ...options, isLines: true });

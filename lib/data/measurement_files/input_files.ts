@@ -3,7 +3,15 @@
  *
  * @module
  */
-import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import {
+  decompressWhole,
+  type InputStream,
+  openInput,
+  prepend,
+  STANDARD_INPUT,
+  takeHead,
+} from "../../io/compression/decompress.ts";
+import { tarMembers } from "../../io/compression/tar.ts";
 import { listInputs, type OnLink } from "../../io/files/inputs.ts";
 import { openRegularFile } from "../../io/files/byte_file.ts";
 import { NoMeasurementsError, type ReadingOptions, USUAL_READING } from "../formats/format.ts";
@@ -14,6 +22,7 @@ const TEXT_EXTENSIONS = [".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", "
   .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
 /** Files with other extensions in a folder are not read. */
 export const MEASUREMENT_EXTENSIONS: readonly string[] = [".parquet", ...TEXT_EXTENSIONS];
+const ARCHIVE_EXTENSIONS = [".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.zst"];
 
 /** Names of files that stages of this program write beside measurements. */
 const BESIDES =
@@ -47,7 +56,7 @@ export function listMeasurementFiles(
   const others: string[] = [];
   const isLeftOut = (path: string) => BESIDES.test(path) || path === except;
   const listed = files.length === 0 ? [] : listInputs(files, {
-    extensions: MEASUREMENT_EXTENSIONS,
+    extensions: [...MEASUREMENT_EXTENSIONS, ...ARCHIVE_EXTENSIONS],
     wanted: "a measurement file",
     isLeftOut,
     nameOf: withoutRotation,
@@ -77,28 +86,82 @@ function withoutOthers(
     if (found !== undefined) others.set(path, found);
   }
   if (others.size === listed.length) return [...listed];
+  logOthers(others, log);
+  return listed.filter((path) => !others.has(path));
+}
+
+/** @param others What was found in files that are left out, by path. */
+function logOthers(others: ReadonlyMap<string, string>, log: OnLink): void {
   for (const [path, found] of [...others].slice(0, MAX_SHOWN_LEFT_OUT)) log(`leaving out ${path}: ${found}`);
   const numMore = others.size - MAX_SHOWN_LEFT_OUT;
   if (numMore > 0) log(`leaving out ${numMore} more files without measurements`);
-  return listed.filter((path) => !others.has(path));
 }
 
 /** Describes a text whose beginning shows that it does not contain measurements; undefined for any other. */
 function foundInsteadIn(path: string, reading: ReadingOptions): string | undefined {
-  if (MEASUREMENT_NAME.test(path)) return undefined;
+  if (isArchive(path)) return undefined;
   using file = openRegularFile(path);
   const bytes = new Uint8Array(HEAD_BYTES);
   const numRead = file.readSync(bytes) ?? 0;
   const head = decompressWhole(bytes.subarray(0, numRead), MAX_HEAD_BYTES, { isHead: true });
-  if (!head) return undefined;
+  return head && foundInstead(path, head, { isWhole: numRead < HEAD_BYTES, reading });
+}
+
+/** As {@link foundInsteadIn}. @param head The beginning of the decompressed text. */
+function foundInstead(
+  path: string,
+  head: Uint8Array,
+  { isWhole, reading }: { isWhole: boolean; reading: ReadingOptions },
+): string | undefined {
+  if (MEASUREMENT_NAME.test(path)) return undefined;
   try {
     const reader = new MeasurementReader(path, { ...reading, onReading: undefined }, () => {});
     reader.push(head);
-    if (numRead < HEAD_BYTES) reader.end();
+    if (isWhole) reader.end();
     return undefined;
   } catch (error) {
     return error instanceof NoMeasurementsError ? error.fault?.found : undefined;
   }
+}
+
+/** Whether a file is a tar archive, by its name. */
+export function isArchive(path: string): boolean {
+  return ARCHIVE_EXTENSIONS.some((extension) => path.endsWith(extension));
+}
+
+/**
+ * Reads the measurement files in a tar archive, in its order. Other members are left out, as in a folder, and so
+ * is Parquet, which needs a file.
+ *
+ * @param options `log`: called at the end with a line for each of the first members that are left out.
+ * @yields A member, `path` as `a.tar.gz:b.json`, which must be read before the next one.
+ * @throws {UserError} If the archive cannot be read or is damaged.
+ */
+export async function* readMembers(
+  path: string,
+  { reading, log = () => {}, onBytes = () => {} }: {
+    reading: ReadingOptions;
+    log?: OnLink | undefined;
+    onBytes?: (numBytes: number) => void;
+  },
+): AsyncGenerator<InputStream & { path: string }> {
+  const others = new Map<string, string>();
+  const { chunks } = await openInput(path, { onBytes });
+  for await (const { name, bytes } of tarMembers(chunks, path)) {
+    if (BESIDES.test(name) || /(?:^|\/)\./.test(name)) continue;
+    const member = `${path}:${name}`;
+    if (name.endsWith(".parquet")) others.set(member, "it is Parquet; extract the archive");
+    else if (!TEXT_EXTENSIONS.some((extension) => withoutRotation(name).endsWith(extension))) {
+      others.set(member, "the name is not that of a measurement file");
+    } else {
+      const { compression, chunks } = await openInput(member, { raw: bytes });
+      const head = await takeHead(chunks, HEAD_BYTES);
+      const found = foundInstead(member, head.slice(), { isWhole: head.length < HEAD_BYTES, reading });
+      if (found === undefined) yield { path: member, compression, chunks: prepend(head, chunks) };
+      else others.set(member, found);
+    }
+  }
+  logOthers(others, log);
 }
 
 /** Whether a file begins like Parquet. @throws {UserError} If it cannot be read. */
@@ -109,8 +172,22 @@ export function isParquet(path: string): boolean {
   return file.readSync(head) === head.length && new TextDecoder().decode(head) === PARQUET_MAGIC;
 }
 
-/** The findings in a file, in order. @throws {UserError} If the file cannot be read. */
-export async function* readFindings(path: string, options: ReadingOptions): AsyncGenerator<Found> {
+/**
+ * The findings in a file, in order. `path`: the member of an archive that it is from.
+ *
+ * @throws {UserError} If the file cannot be read.
+ */
+export async function* readFindings(
+  path: string,
+  options: ReadingOptions,
+): AsyncGenerator<Found & { path?: string }> {
+  if (isArchive(path)) {
+    for await (const { path: member, compression, chunks } of readMembers(path, { reading: options })) {
+      const found = readStream(chunks, member, { ...options, isCompressed: compression !== "none" });
+      for await (const each of found) yield { ...each, path: member };
+    }
+    return;
+  }
   if (isParquet(path)) {
     for await (const found of readParquetTable(path, options)) yield* found;
     return;

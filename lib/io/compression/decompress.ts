@@ -14,13 +14,15 @@ import { decompressBzip2 } from "./bzip2_blocks.ts";
 import { decompressZstd } from "./zstd_decoder.ts";
 
 const CHUNK_BYTES = 1 << 18;
+/** How many first bytes tell the compression. */
+const MAGIC_BYTES = 4;
 
 /** The path that means standard input. */
 export const STANDARD_INPUT = "-";
 
 type Compression = "none" | "gzip" | "bzip2" | "zstd";
 
-interface InputStream {
+export interface InputStream {
   compression: Compression;
   /** The decompressed bytes. Each chunk belongs to the consumer. */
   chunks: AsyncGenerator<Uint8Array>;
@@ -39,7 +41,7 @@ export async function openInput(
   options: { onBytes?: (numBytes: number) => void; raw?: AsyncGenerator<Uint8Array> } = {},
 ): Promise<InputStream> {
   const raw = options.raw ?? readRaw(path, options.onBytes);
-  const head = await takeHead(raw);
+  const head = await takeHead(raw, MAGIC_BYTES);
   const compression = detectCompression(head);
   return { compression, chunks: decompress(compression, prepend(head, raw), path) };
 }
@@ -132,10 +134,10 @@ async function* readRaw(path: string, onBytes?: (numBytes: number) => void): Asy
   }
 }
 
-/** The first bytes, at least four unless the stream is shorter. */
-async function takeHead(raw: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
+/** The first bytes, at least `numBytes` unless the stream is shorter. */
+export async function takeHead(raw: AsyncGenerator<Uint8Array>, numBytes: number): Promise<Uint8Array> {
   let head: Uint8Array = new Uint8Array(0);
-  while (head.length < 4) {
+  while (head.length < numBytes) {
     const next = await raw.next();
     if (next.done) break;
     head = concat([head, next.value]);
@@ -143,7 +145,10 @@ async function takeHead(raw: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
   return head;
 }
 
-async function* prepend(head: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* prepend(
+  head: Uint8Array,
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   if (head.length > 0) yield head;
   yield* rest;
 }

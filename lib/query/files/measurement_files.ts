@@ -70,7 +70,7 @@ export class MeasurementFiles {
 
   /** Yields the measurements of a file in file order. @throws {UserError} If it cannot be read. */
   async *read(path: string): AsyncGenerator<FileMeasurement> {
-    for await (const found of readFindings(path, this.reading)) yield* this.take(found, path);
+    for await (const found of readFindings(path, this.reading)) yield* this.take(found, found.path ?? path);
   }
 
   /** Yields the measurements of a finding; none if it cannot be used. */

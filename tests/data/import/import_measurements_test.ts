@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
+import { packTar } from "modern-tar";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { UserError } from "../../../lib/base/errors.ts";
 import { listMeasurementFiles } from "../../../lib/data/measurement_files/input_files.ts";
@@ -35,6 +36,28 @@ for (
     });
   });
 }
+
+Deno.test("importMeasurements() reads the members of an archive, and names them in rejects", async () => {
+  await withFolder(async (folder) => {
+    const dst = "198.51.100.7";
+    const texts = [
+      `src,dst,time,rtt\n192.0.2.1,${dst},1767225600,5\n192.0.2.1,?,1767225600,5\n`,
+      ["192.0.2.2", "192.0.2.3"].map((src) => JSON.stringify({ src, dst, time: 1767225600, rtt: 7 })).join(
+        "\n",
+      ),
+    ];
+    const entries = texts.map((text, i) => ({
+      header: { name: ["a.csv", "b.jsonl"][i], size: text.length },
+      data: new TextEncoder().encode(text),
+    }));
+    const path = `${folder}/r.tgz`;
+    Deno.writeFileSync(path, gzipSync(await packTar(entries)));
+    const { rows, sources } = await importInto(folder, [path], { maxRejectRatio: 0.5 });
+    assertEquals([rows, sources], [3, 3]);
+    const [{ path: rejected, row }] = rejectsIn(folder);
+    assertEquals([rejected, row], [`${path}:a.csv`, 1]);
+  });
+});
 
 /** Skipped results by file. */
 const ODD: Record<string, Record<string, number>> = {

@@ -1,8 +1,14 @@
 /** Which files of a folder are read. @module */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { basename, join } from "@std/path";
 import { gzipSync } from "node:zlib";
-import { listMeasurementFiles, readFindings } from "../../../lib/data/measurement_files/input_files.ts";
+import { packTar } from "modern-tar";
+import {
+  listMeasurementFiles,
+  readFindings,
+  readMembers,
+} from "../../../lib/data/measurement_files/input_files.ts";
+import { FormatError } from "../../../lib/base/errors.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { NoMeasurementsError, USUAL_READING } from "../../../lib/data/formats/format.ts";
 
@@ -41,6 +47,62 @@ Deno.test("measurements in a mixed folder are read, and other files are reported
     "leaving out notes.txt: found the columns hello, world",
     "leaving out page.csv.gz: it looks like HTML (a login or error page?)",
   ]);
+});
+
+Deno.test("measurement files in a tar archive are read like those of a folder, and other members reported", async () => {
+  using folder = new TemporaryFolder();
+  const members: Record<string, string | Uint8Array> = {
+    "./d/a.csv": TABLE,
+    "d/b.jsonl.gz": gzipSync('{"src":"192.0.2.1","dst":"198.51.100.7","time":1767225601,"rtt":7}\n'),
+    "d/._a.csv": "x",
+    "d/manifest.json": "{}",
+    "d/long.log": TABLE + "192.0.2.1,198.51.100.7,1767225602,9\n".repeat(5000),
+    "d/c.parquet": "PAR1",
+    "d/notes.txt": "hello, world\n",
+    "d/README.md": "# a\n",
+  };
+  const encoder = new TextEncoder();
+  const entries = Object.entries(members).map(([name, content]) => {
+    const data = typeof content === "string" ? encoder.encode(content) : new Uint8Array(content);
+    return { header: { name, size: data.length }, data };
+  });
+  const tar = await packTar([{ header: { name: "d/", size: 0, type: "directory" as const } }, ...entries]);
+  const path = folder.at("results.tar.gz");
+  const { names, lines } = listed(folder, { "results.tar.gz": gzipSync(tar), "e.csv": TABLE });
+  assertEquals([names, lines], [["e.csv", "results.tar.gz"], []]);
+  const rows = new Map<string | undefined, number>();
+  for await (const { finding, path: member } of readFindings(path, USUAL_READING)) {
+    assert("rttsMs" in finding);
+    rows.set(member, 1 + (rows.get(member) ?? 0));
+  }
+  assertEquals([...rows], [[`${path}:d/a.csv`, 1], [`${path}:d/b.jsonl.gz`, 1], [
+    `${path}:d/long.log`,
+    5001,
+  ]]);
+  const log: string[] = [];
+  for await (
+    const { chunks } of readMembers(path, {
+      reading: USUAL_READING,
+      log: (line) => log.push(line),
+    })
+  ) {
+    for await (const _ of chunks);
+  }
+  assertEquals(log, [
+    `leaving out ${path}:d/c.parquet: it is Parquet; extract the archive`,
+    `leaving out ${path}:d/notes.txt: found the columns hello, world`,
+    `leaving out ${path}:d/README.md: the name is not that of a measurement file`,
+  ]);
+  // Damaged, truncated, and not an archive.
+  for (const [i, bytes] of [tar.with(700, 1), tar.subarray(0, 2000), encoder.encode(TABLE)].entries()) {
+    const bad = folder.at(`bad${i}.tar`);
+    Deno.writeFileSync(bad, bytes);
+    await assertRejects(
+      () => Array.fromAsync(readFindings(bad, USUAL_READING)),
+      FormatError,
+      "not a whole tar archive",
+    );
+  }
 });
 
 Deno.test("rotated logs are read", () => {

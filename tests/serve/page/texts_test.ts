@@ -160,6 +160,7 @@ Deno.test("formatHash() and parseHash() are inverses, and addresses stay readabl
       fields: { sources: "192.0.2.1\n192.0.2.2", destinations: "a & b = c#%", cell: "1,0" },
     },
     { part: "pings", fields: { src: "192.0.2.1", pings: "PING ü (1.1.1.1)\n64 bytes +/=?" } },
+    { part: "pings", fields: { src: "192.0.2.1", columns: "dst=Ziel ä,rtt=3", zone: "+01:00" } },
     { part: "fits", fields: { src: "192.0.2.1", time: "any", low: "20", high: "25.5" } },
   ];
   for (const state of states) {
