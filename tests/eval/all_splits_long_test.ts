@@ -66,7 +66,9 @@ Deno.test("eval --all-splits, killed in each part and repeated, matches an unint
   assertEquals(told.splits, report.splits);
   // The same model gives the same results elsewhere, with newly made splits.
   const other = folder.at("other");
-  await succeed(...allOf(other, "--checkpoint", join(output, "train")));
+  const plots = folder.at("plots");
+  await succeed(...allOf(other, "--checkpoint", join(output, "train"), "--plots", plots));
+  for (const { mode } of readReport(other).splits) assert(exists(join(plots, mode, "error-cdf.csv")), mode);
   assertEquals(readReport(other).splits, report.splits);
   assert(!exists(join(other, "train")));
 });
