@@ -228,11 +228,12 @@ export function usualPair(pairs: readonly PairMeasurements[]): UsualPair {
   const often = pairs.filter(({ timesS }) => timesS.length >= LEAST_USUAL_MEASUREMENTS);
   const stride = Math.max(1, Math.ceil(often.length / MAX_USUAL_PAIRS));
   const sample = often.filter((_, i) => i % stride === 0);
-  const events: number[][] = [];
+  const events: { masses: number[]; counts: number[] }[] = [];
   for (const pair of sample) {
-    pairEvents(pair, MAX_USUAL_PREDICTED).forEach((own, set) => {
-      const all = events[set] ??= [];
-      for (const mass of own) all.push(mass);
+    pairEvents(pair, MAX_USUAL_PREDICTED).forEach(({ masses, counts }, set) => {
+      const all = events[set] ??= { masses: [], counts: [] };
+      for (const mass of masses) all.masses.push(mass);
+      for (const count of counts) all.counts.push(count);
     });
   }
   const spreads = sample.flatMap((pair) => spreadOf(pair) ?? []);

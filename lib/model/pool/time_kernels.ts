@@ -9,6 +9,7 @@
  * @module
  */
 import { evenlySpread, lowerBound } from "../../base/collections.ts";
+import type { Tried } from "./no_reply.ts";
 import { stack } from "./stacking.ts";
 
 const HOUR_S = 3600;
@@ -99,7 +100,8 @@ export function kernelWeights(
  * Situations with shares of their own: a time within the measurements, and the gap since the last measurement
  * before it. Each has shares for RTTs and for P(no reply).
  */
-const AFTER_S = [0, DAY_S, 8 * DAY_S];
+const LONGEST_AFTER_S = 8 * DAY_S;
+const AFTER_S = [0, DAY_S, LONGEST_AFTER_S];
 const INSIDE = 0;
 const NUM_SITUATIONS = 1 + AFTER_S.length;
 /** Number of shares of a pair: of RTTs, then of P(no reply), by situation. */
@@ -137,11 +139,10 @@ export function sharesAt(
     next <= last ? timesS[next] - timeS : Infinity,
     next > 0 ? timeS - timesS[next - 1] : Infinity,
   );
-  const mostS = AFTER_S[AFTER_S.length - 1];
-  const upper = Math.max(1, AFTER_S.findIndex((afterS) => Math.min(gapS, mostS) <= afterS));
+  const upper = Math.max(1, AFTER_S.findIndex((afterS) => Math.min(gapS, LONGEST_AFTER_S) <= afterS));
   const place = (gapS: number) => Math.log1p(gapS / (3 * HOUR_S));
   const [from, to] = [AFTER_S[upper - 1], AFTER_S[upper]].map(place);
-  const part = (place(Math.min(gapS, mostS)) - from) / (to - from);
+  const part = (place(Math.min(gapS, LONGEST_AFTER_S)) - from) / (to - from);
   const isInside = timeS >= timesS[0] && timeS <= timesS[last];
   const begin = of === "rtts" ? 0 : LOSSES;
   const row = (after: number) => begin + (after === 0 && isInside ? INSIDE : 1 + after) * NUM_KERNELS;
@@ -167,8 +168,8 @@ const PRIOR_MEASUREMENTS = 1 / 4;
 /** Iterations of the fit to RTTs. P(no reply) has fewer events, which say less each, and gets as much work. */
 const NUM_ITERATIONS = 50;
 
-/** Predictions of a pair's measurements: P(event) by each kernel, by set of shares. */
-export type PairEvents = readonly number[][];
+/** Predictions of measurements, by set of shares: P(event) by each kernel, and how often the event occurred. */
+export type PairEvents = readonly { readonly masses: number[]; readonly counts: number[] }[];
 
 /** Predicts measurements of a pair from its others. @param most How many to predict. */
 export function pairEvents(measurements: PairMeasurements, most: number): PairEvents {
@@ -186,10 +187,14 @@ export function pairEvents(measurements: PairMeasurements, most: number): PairEv
     codes,
     (code) => code === 0 ? NUM_THRESHOLDS + 1 : lowerBound(thresholds, code),
   );
-  const events: number[][] = Array.from({ length: 2 * NUM_SITUATIONS }, () => []);
+  const events: PairEvents = Array.from({ length: 2 * NUM_SITUATIONS }, () => ({ masses: [], counts: [] }));
   const sums = new Float64Array(NUM_THRESHOLDS + 2);
   const chances = new Float64Array(NUM_KERNELS * (NUM_THRESHOLDS + 1));
-  const predict = (index: number, situation: number, end: number, without = -1) => {
+  const predict = (
+    index: number,
+    situation: number,
+    { end = length, without = -1, tried = { measurements: 1, failures: codes[index] === 0 ? 1 : 0 } },
+  ) => {
     const weights = kernelWeights(pair, timesS[index], { end, without, weeks });
     let hasReply = true;
     for (let k = 0; k < NUM_KERNELS; k++) {
@@ -205,29 +210,50 @@ export function pairEvents(measurements: PairMeasurements, most: number): PairEv
       const lost = sums[NUM_THRESHOLDS + 1];
       chances[NUM_THRESHOLDS * NUM_KERNELS + k] = lost / (lost + replied);
     }
-    const add = (set: number, event: number, isTrue: boolean, least: number) => {
+    const add = (set: number, event: number, isTrue: boolean, { least = LEAST_CHANCE, count = 1 } = {}) => {
       for (let k = 0; k < NUM_KERNELS; k++) {
         const chance = chances[event * NUM_KERNELS + k];
-        events[set].push(least + (1 - 2 * least) * (isTrue ? chance : 1 - chance));
+        events[set].masses.push(least + (1 - 2 * least) * (isTrue ? chance : 1 - chance));
       }
+      events[set].counts.push(count);
     };
-    add(NUM_SITUATIONS + situation, NUM_THRESHOLDS, codes[index] === 0, LEAST_LOSS_CHANCE);
+    for (const isLost of [false, true]) {
+      const count = isLost ? tried.failures : tried.measurements - tried.failures;
+      const ofLosses = { least: LEAST_LOSS_CHANCE, count };
+      if (count > 0) add(NUM_SITUATIONS + situation, NUM_THRESHOLDS, isLost, ofLosses);
+    }
     if (codes[index] === 0 || !hasReply) return;
-    for (let q = 0; q < NUM_THRESHOLDS; q++) add(situation, q, bins[index] <= q, LEAST_CHANCE);
+    for (let q = 0; q < NUM_THRESHOLDS; q++) add(situation, q, bins[index] <= q);
   };
   if (length < 2) return events;
   const indexes = Array.from(codes.keys());
-  for (const index of evenlySpread(indexes, most)) predict(index, INSIDE, length, index);
-  evenlySpread(indexes.slice(Math.floor(length / 3)), most).forEach((index, i) => {
+  for (const index of evenlySpread(indexes, most)) predict(index, INSIDE, { without: index });
+  // Within fewer days, all predictions over the longest gap fail or succeed together.
+  const isLong = timesS[length - 1] - timesS[0] >= 2 * LONGEST_AFTER_S;
+  const gapsS = isLong ? AFTER_S : AFTER_S.slice(0, -1);
+  const later = evenlySpread(indexes.slice(Math.floor(length / 3)), most);
+  later.forEach((index, i) => {
+    // Losses are rare, so all up to the next predicted measurement count if the gap is much longer.
+    const block = triedWithin(measurements, timesS[index], timesS[later[i + 1]] ?? Infinity);
     // Gaps of whole days would make all kernels know the hour.
     const aroundS = (i * GOLDEN_RATIO % 1 - 0.5) * DAY_S;
-    AFTER_S.forEach((afterS, after) => {
+    gapsS.forEach((afterS, after) => {
       const gapS = afterS + (after > 0 ? aroundS : 0);
       const end = Math.min(index, partitionAfter(timesS, timesS[index] - gapS));
-      if (end > 0) predict(index, 1 + after, end);
+      if (end > 0) predict(index, 1 + after, { end, ...(after > 0 && { tried: block }) });
     });
   });
   return events;
+}
+
+/** The measurements from a time to before another one, and those without a reply. */
+function triedWithin({ timesS, codes, counts }: PairMeasurements, fromS: number, untilS: number): Tried {
+  const tried = { measurements: 0, failures: 0 };
+  for (let i = lowerBound(timesS, fromS); i < timesS.length && timesS[i] < untilS; i++) {
+    tried.measurements += counts[i];
+    if (codes[i] === 0) tried.failures += counts[i];
+  }
+  return tried;
 }
 
 /** Its multiples are spread evenly between whole numbers. */
@@ -261,14 +287,15 @@ export function fitShares(
     const first = set * NUM_KERNELS;
     const own = prior.slice(first, first + NUM_KERNELS);
     if (isPair && set % NUM_SITUATIONS === NUM_SITUATIONS - 1) {
-      const predicted = (events[set - 1]?.length ?? 0) / NUM_KERNELS / eventsEach;
+      const predicted = (events[set - 1]?.counts ?? []).reduce((a, b) => a + b, 0) / eventsEach;
       const followed = predicted / (predicted + FOLLOWED);
       own.forEach((share, k) => own[k] = (1 - followed) * share + followed * shares[first - NUM_KERNELS + k]);
     }
-    const masses = Float64Array.from(events[set] ?? []);
+    const masses = Float64Array.from(events[set]?.masses ?? []);
+    const counts = Float64Array.from(events[set]?.counts ?? []);
     const worth = measurements * eventsEach;
     const numIterations = NUM_ITERATIONS * NUM_THRESHOLDS / eventsEach;
-    shares.set(stack({ masses }, own, { worth, numIterations }), first);
+    shares.set(stack({ masses, counts }, own, { worth, numIterations }), first);
   }
   return shares;
 }

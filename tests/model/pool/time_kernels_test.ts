@@ -60,7 +60,7 @@ function fittedTo(rttOf: (timeS: number) => number): { pair: PairMeasurements; s
   const random = new RandomStream(0, "tests/time_kernels");
   const timesS = Array.from({ length: 14 * 48 }, (_, i) => 1800 * i);
   const pair = measuredAt(timesS, (timeS) => rttOf(timeS) * (1 + 0.02 * random.float64()));
-  return { pair, shares: fitShares(pairEvents(pair, 320), USUAL_SHARES) };
+  return { pair, shares: fitShares(pairEvents(pair, 320), USUAL_SHARES, { isPair: true }) };
 }
 
 Deno.test("a pair with an evening peak follows the hour of the day, one after a shift its latest measurements", () => {
