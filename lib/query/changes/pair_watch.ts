@@ -463,7 +463,11 @@ export class PairWatch {
   }
 
   #countSharing({ ends }: Pick<Pair, "ends">, change: number): void {
-    for (const { text } of ends) this.#sharing.set(text, (this.#sharing.get(text) ?? 0) + change);
+    for (const { text } of ends) {
+      const number = (this.#sharing.get(text) ?? 0) + change;
+      if (number > 0) this.#sharing.set(text, number);
+      else this.#sharing.delete(text);
+    }
   }
 
   #findingsOf(pair: Pair, change: Change | undefined): Finding[] {
