@@ -9,7 +9,6 @@
  * @module
  */
 import { evenlySpread, lowerBound } from "../../base/collections.ts";
-import type { Tried } from "./no_reply.ts";
 import { stack } from "./stacking.ts";
 
 const HOUR_S = 3600;
@@ -247,7 +246,7 @@ export function pairEvents(measurements: PairMeasurements, most: number): PairEv
 }
 
 /** The measurements from a time to before another one, and those without a reply. */
-function triedWithin({ timesS, codes, counts }: PairMeasurements, fromS: number, untilS: number): Tried {
+function triedWithin({ timesS, codes, counts }: PairMeasurements, fromS: number, untilS: number) {
   const tried = { measurements: 0, failures: 0 };
   for (let i = lowerBound(timesS, fromS); i < timesS.length && timesS[i] < untilS; i++) {
     tried.measurements += counts[i];
