@@ -9,6 +9,13 @@ export function getOrMake<K, V>(
   return value;
 }
 
+/** Adds to the count of a key; counts of 0 are not kept. */
+export function addToCount<K>(counts: Map<K, number>, key: K, change: number): void {
+  const count = (counts.get(key) ?? 0) + change;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+}
+
 /**
  * Binary search for the first index of the second part of a list of `length` items; `length` if that part is
  * empty.

@@ -281,20 +281,21 @@ export function fitShares(
   { measurements = PRIOR_MEASUREMENTS, isPair = false }: { measurements?: number; isPair?: boolean } = {},
 ): Float64Array {
   const shares = new Float64Array(NUM_SHARES);
+  const eventsOf = (set: number) => events[set] ?? { masses: [], counts: [] };
   for (let set = 0; set < NUM_SHARES / NUM_KERNELS; set++) {
     const eventsEach = set < NUM_SITUATIONS ? NUM_THRESHOLDS : 1;
     const first = set * NUM_KERNELS;
     const own = prior.slice(first, first + NUM_KERNELS);
     if (isPair && set % NUM_SITUATIONS === NUM_SITUATIONS - 1) {
-      const predicted = (events[set - 1]?.counts ?? []).reduce((a, b) => a + b, 0) / eventsEach;
+      const predicted = eventsOf(set - 1).counts.reduce((a, b) => a + b, 0) / eventsEach;
       const followed = predicted / (predicted + FOLLOWED);
       own.forEach((share, k) => own[k] = (1 - followed) * share + followed * shares[first - NUM_KERNELS + k]);
     }
-    const masses = Float64Array.from(events[set]?.masses ?? []);
-    const counts = Float64Array.from(events[set]?.counts ?? []);
+    const { masses, counts } = eventsOf(set);
     const worth = measurements * eventsEach;
     const numIterations = NUM_ITERATIONS * NUM_THRESHOLDS / eventsEach;
-    shares.set(stack({ masses, counts }, own, { worth, numIterations }), first);
+    const found = { masses: Float64Array.from(masses), counts: Float64Array.from(counts) };
+    shares.set(stack(found, own, { worth, numIterations }), first);
   }
   return shares;
 }

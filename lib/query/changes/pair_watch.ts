@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { addToCount } from "../../base/collections.ts";
 import { formatCount, isoTime } from "../../base/text.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
@@ -463,11 +464,7 @@ export class PairWatch {
   }
 
   #countSharing({ ends }: Pick<Pair, "ends">, change: number): void {
-    for (const { text } of ends) {
-      const number = (this.#sharing.get(text) ?? 0) + change;
-      if (number > 0) this.#sharing.set(text, number);
-      else this.#sharing.delete(text);
-    }
+    for (const { text } of ends) addToCount(this.#sharing, text, change);
   }
 
   #findingsOf(pair: Pair, change: Change | undefined): Finding[] {
@@ -543,7 +540,7 @@ export class PairWatch {
     { timeS, usual, now, evidence }: { timeS: number; usual: Level; now: Level; evidence: number },
   ): Departure {
     const previous = last[cause === "shift" ? "rtts" : "losses"];
-    // An outage during a rise of the loss rate is no part of it.
+    // An outage during a rise of the loss rate does not continue the last one.
     const isSame = cause === "shift"
       ? previous && isHigher(previous.departure) === isHigher({ usual, now })
       : cause === "loss" || !rise;

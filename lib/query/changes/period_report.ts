@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
+import { addToCount, getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import { isoTime } from "../../base/text.ts";
 import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import type { TimedMeasurement } from "../files/arriving.ts";
 import type { AlarmLine } from "./alarm_lines.ts";
-import { OutageList } from "./outage_list.ts";
+import { type LossSeries, OutageList } from "./outage_list.ts";
 import { rttMsOf, type WatchedPair } from "./pair_watch.ts";
 import { RttTally } from "./rtt_tally.ts";
 
@@ -204,7 +204,7 @@ export class PeriodTally {
     const groupsOf = ({ pair }: PairRounds) => [{ text: "all" }, ...pair.ends];
     for (const pair of pairs) {
       pair.finish();
-      for (const { text } of groupsOf(pair)) numIn.set(text, (numIn.get(text) ?? 0) + 1);
+      for (const { text } of groupsOf(pair)) addToCount(numIn, text, 1);
     }
     const groups = new Map<string, Rounds>();
     for (const pair of pairs) {
@@ -263,10 +263,15 @@ class Rounds {
     mergeInto(this.#days, Math.floor(hour / HOURS_PER_DAY), rounds);
     mergeInto(this.#hoursOfDay, hour % HOURS_PER_DAY, rounds);
     // An hour can come twice if the pair's clock was set back.
-    const known = getOrMake(this.hours, hour, () => ({ rounds: 0, lost: 0, median_ms: null }));
-    known.rounds += rounds.numRounds;
-    known.lost += rounds.numLost;
-    known.median_ms = msOf(rounds.quantileMs(0.5));
+    const counts = this.#countHour(hour, { rounds: rounds.numRounds, lost: rounds.numLost });
+    counts.median_ms = msOf(rounds.quantileMs(0.5));
+  }
+
+  #countHour(hour: number, { rounds, lost }: { rounds: number; lost: number }): Omit<HourSummary, "time"> {
+    const counts = getOrMake(this.hours, hour, () => ({ rounds: 0, lost: 0, median_ms: null }));
+    counts.rounds += rounds;
+    counts.lost += lost;
+    return counts;
   }
 
   addOutages({ count, seconds, longestS }: { count: number; seconds: number; longestS: number }): void {
@@ -281,11 +286,7 @@ class Rounds {
     this.after.merge(other.after);
     for (const [day, tally] of other.#days) mergeInto(this.#days, day, tally);
     for (const [hour, tally] of other.#hoursOfDay) mergeInto(this.#hoursOfDay, hour, tally);
-    for (const [hour, { rounds, lost }] of other.hours) {
-      const known = getOrMake(this.hours, hour, () => ({ rounds: 0, lost: 0, median_ms: null }));
-      known.rounds += rounds;
-      known.lost += lost;
-    }
+    for (const [hour, counts] of other.hours) this.#countHour(hour, counts);
     this.addOutages({ ...other.outages, longestS: other.outages.longest_s });
   }
 
@@ -319,6 +320,8 @@ class Rounds {
 class PairRounds {
   readonly rounds = new Rounds();
   readonly #outages = new OutageList();
+  /** Known at the end. */
+  #listed: readonly LossSeries[] = [];
   /** The rounds of the current hour since 1970. */
   #current = { hour: -Infinity, tally: new RttTally() };
   #lastRttMs = NaN;
@@ -345,7 +348,9 @@ class PairRounds {
   finish(): void {
     this.#endHour(Infinity);
     this.#outages.finish();
-    this.rounds.addOutages(this.#outages.outages());
+    const { listed, ...all } = this.#outages.outages();
+    this.#listed = listed;
+    this.rounds.addOutages(all);
   }
 
   summary(span: Span, names: AddressNames): PairSummary {
@@ -359,7 +364,7 @@ class PairRounds {
       ...this.rounds.summary(span),
       outages: {
         ...this.rounds.outages,
-        listed: this.#outages.outages().listed.map(({ fromS, toS, ...each }) => ({
+        listed: this.#listed.map(({ fromS, toS, ...each }) => ({
           from: isoTime(fromS),
           to: toS === undefined ? null : isoTime(toS),
           ...each,

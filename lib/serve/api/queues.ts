@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
+import { addToCount, getOrMake } from "../../base/collections.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../query/query_tokens.ts";
 import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
@@ -229,9 +229,9 @@ interface Lane {
 }
 
 /**
- * A queue in which callers share by cost (start-time fair queueing): an item's rank is that of the caller's
- * previous item, or of the last one taken, plus its cost times the number of the client's callers that wait. A
- * caller with thousands of lines delays a single question by at most one item per caller, cheap work passes
+ * A queue in which callers share by cost (start-time fair queueing). The rank of an item is the rank of the
+ * caller's previous item, or of the last item taken if it is higher, plus the cost of the item times the number
+ * of the client's callers that wait. A caller with thousands of lines delays a single question by at most one item per caller, cheap work passes
  * expensive work, and a client with many callers gets no more than one with a single caller.
  */
 class FairQueue<T> {
@@ -284,17 +284,14 @@ class FairQueue<T> {
   }
 
   #count(client: string | undefined, change: number): void {
-    if (client === undefined) return;
-    const number = (this.#numOfClient.get(client) ?? 0) + change;
-    if (number > 0) this.#numOfClient.set(client, number);
-    else this.#numOfClient.delete(client);
+    if (client !== undefined) addToCount(this.#numOfClient, client, change);
   }
 }
 
 /**
- * Runs work that takes many GPU groups, one piece at a time; callers take turns (see {@link FairQueue}). A search for destinations
- * uses up to 0.2 GB for its tree, so running one at a time bounds memory. Batches of questions run between
- * the groups of such work; see `ModelDecoders`.
+ * Runs work that takes many GPU groups, one piece at a time; callers take turns (see {@link FairQueue}). A
+ * search for destinations uses up to 0.2 GB for its tree, so running one at a time bounds memory. Batches of
+ * questions run between the groups of such work; see `ModelDecoders`.
  */
 export class LongWork {
   readonly #queue = new FairQueue<() => void>();
