@@ -29,7 +29,7 @@ export function limitsOf(limits: readonly Limit[], ...addresses: readonly string
 const NUM_SLOTS = 60;
 /** A window has at least this many measurements, also older ones. */
 const MIN_COUNT = 3;
-/** At least this many are above the limit or lost: one alone is no reason for an alarm. */
+/** At least this many are above the limit or lost, so that a single one raises no alarm. */
 const MIN_ABOVE = 2;
 
 /** Follows a limit for one pair. */

@@ -1,8 +1,8 @@
 /**
  * Online detection of loss rates that rise, and return.
  *
- * Losses come in bursts, so the rate is that of losses after a reply; those after another loss say how long
- * the bursts last. A rise begins at one of the last bursts: the one that makes a rate of its own since then
+ * Losses come in bursts, so only losses after a reply count for the rate; losses after another loss show how
+ * long the bursts last. A rise begins at one of the last bursts: the one that makes a rate of its own since then
  * most likely, by the ratio of the likelihoods of a free rate and of one that has hardly risen.
  *
  * @module

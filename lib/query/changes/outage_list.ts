@@ -1,6 +1,6 @@
 /**
  * Lists the outages of a pair over a whole period: its series of lost rounds, except those that its loss rate
- * explains. Unlike in `outage_detector.ts`, which decides at once, the loss rate is that of the whole period.
+ * explains. The loss rate is the one over the whole period; `outage_detector.ts` decides at once.
  *
  * @module
  */

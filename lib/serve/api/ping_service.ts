@@ -11,7 +11,8 @@
  * - A search for destinations occupies the decoder for continuations until it ends, up to a minute. Questions
  *   between addresses and scores use the other decoder and wait for at most one step of the search.
  *   Likelihoods and RTTs between prefixes need the same decoder as searches, so all of them share one queue
- *   (`LongWork`), in which cheap work passes expensive work. Questions for the nearest candidate wait there too, because they have many candidates.
+ *   (`LongWork`), in which cheap work passes expensive work. Questions for the nearest candidate wait there
+ *   too, because they have many candidates.
  *
  * @module
  */

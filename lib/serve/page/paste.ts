@@ -38,7 +38,7 @@ export interface PasteOptions {
   /** When the last ping was sent, Unix seconds; null if unknown. */
   endTimeS: number | null;
   columns?: ReadonlyMap<string, string> | undefined;
-  /** Of times without one; UTC by default. */
+  /** The zone of times that state none; UTC by default. */
   zone?: string | undefined;
 }
 

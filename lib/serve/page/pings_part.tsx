@@ -165,7 +165,7 @@ export function PingsPart(part: PartProps) {
             faults={allFaults}
             name="zone"
             label={FIELD_LABELS.zone}
-            hint="Of times without one."
+            hint="The zone of times that state none."
             placeholder="UTC"
           />
         </div>
