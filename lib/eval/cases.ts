@@ -4,14 +4,13 @@
  *
  * Each case gets one of the context sizes (0, 1, 2, 5, 10, 20), in rotation, or every size: that many earlier
  * measurements of its source, those of the same pair first, the newest first. `score` starts its contexts by
- * the same rule. Regardless of the context, the model sees the pair's newest RTTs that may be known, as the
- * baselines do. With the history `all` every earlier measurement of the source may be known, with `train`
+ * the same rule. Regardless of the context, the model sees the pair's newest measurements that may be known, as
+ * the baselines do. With the history `all` every earlier measurement of the source may be known, with `train`
  * only the training set, which is the default if pairs or addresses must be unseen.
  *
  * @module
  */
 import { getOrMake, partitionPoint } from "../base/collections.ts";
-import { NUM_HISTORY_RTTS } from "../data/tokens/rtt_history.ts";
 import type { TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { pairNameOf, SourceHistory } from "../data/tokens/source_history.ts";
 import { FAILED_RTT_MS } from "../data/formats/batch.ts";
@@ -30,11 +29,12 @@ interface Timed {
   measurement: TokenMeasurement;
 }
 
+/** How many of a pair's newest measurements the model sees. */
+const NUM_RECENT = 256;
+
 /** The newest measurements before a time: of one pair of addresses, and of the other pairs of its source. */
 class CaseHistory {
   #ofPair: Timed[] = [];
-  /** Measurements of the pair that got a reply. */
-  #answered: Timed[] = [];
   #others: Timed[] = [];
   #numSeen = 0;
 
@@ -46,7 +46,7 @@ class CaseHistory {
 
   /** Adds the needed measurements of a row of the case's source. @param pair The case's addresses. */
   add(measurements: RowMeasurements, pair: { srcAddr: string; dstAddr: string }): void {
-    const { eventTimeUs, rttMs } = measurements.row;
+    const { eventTimeUs } = measurements.row;
     const isLater = (place: number) => eventTimeUs[place] >= this.beforeUs;
     const places = measurements.placesOfPair(pair);
     const ofPair = places.subarray(0, partitionPoint(places.length, (i) => isLater(places[i])));
@@ -59,24 +59,22 @@ class CaseHistory {
       }));
       return inOrder([...known, ...taken]).slice(-count || Infinity);
     };
-    const isAnswered = (place: number) => rttMs[place] >= 0;
-    const answered = newestPlaces(ofPair.length, NUM_HISTORY_RTTS, (i) => isAnswered(ofPair[i]));
-    this.#answered = join(this.#answered, answered.map((i) => ofPair[i]), NUM_HISTORY_RTTS);
-    this.#ofPair = join(this.#ofPair, [...ofPair.slice(-this.maxContext || Infinity)], this.maxContext);
+    this.#ofPair = join(this.#ofPair, [...ofPair.slice(-NUM_RECENT)], NUM_RECENT);
     let next = ofPair.length - 1;
     const isOther = (place: number) => place !== ofPair[next] || next-- < 0;
     this.#others = join(this.#others, newestPlaces(numEarlier, this.maxContext, isOther), this.maxContext);
     this.#numSeen += eventTimeUs.length;
   }
 
-  /** The newest RTTs of the pair, oldest first, as many as the history features use. */
+  /** The newest measurements of the pair, oldest first. */
   recent(): TokenMeasurement[] {
-    return this.#answered.map(({ measurement }) => measurement);
+    return this.#ofPair.map(({ measurement }) => measurement);
   }
 
   /** Everything kept for a context, oldest first. */
   measurements(): TokenMeasurement[] {
-    return inOrder([...this.#ofPair, ...this.#others]).map(({ measurement }) => measurement);
+    const ofPair = this.#ofPair.slice(-this.maxContext || Infinity);
+    return inOrder([...ofPair, ...this.#others]).map(({ measurement }) => measurement);
   }
 }
 
@@ -108,8 +106,8 @@ export interface EvalCase {
    */
   history: readonly TokenMeasurement[];
   /**
-   * The newest RTTs of the pair that may be used, oldest first, regardless of the context size (default:
-   * those that the model remembers).
+   * The newest measurements of the pair that may be used, oldest first, regardless of the context size
+   * (default: those that the model remembers).
    */
   recent?: readonly TokenMeasurement[];
 }
