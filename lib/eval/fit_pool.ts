@@ -27,7 +27,8 @@ import type { PlaceOf } from "../model/pool/placed_pairs.ts";
 import { type FailureCase, fitFailures } from "../model/pool/no_reply.ts";
 import { indexOfCode } from "../model/pool/kernel_mixture.ts";
 import { Pool, pooledProbability } from "../model/pool/pool.ts";
-import { fitPool, type PoolCase } from "../model/pool/pool_fit.ts";
+import type { PoolWeights } from "../model/pool/forecasts.ts";
+import { fitPool, type PoolCase, shareOf } from "../model/pool/pool_fit.ts";
 import { type Fold, partOf, PoolTables } from "../model/pool/pool_tables.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { contextThatFits, type RttQuery } from "../query/query_tokens.ts";
@@ -394,13 +395,13 @@ async function casesOf(
 /** Mean -log2 of the probabilities that the model and the pool give to the codes. */
 function bitsOf(
   cases: readonly PooledAnswer[],
-  weights: Float64Array,
+  weights: PoolWeights,
 ): Pick<FittedPool, "modelBits" | "poolBits"> {
   let [ofModel, ofPool] = [0, 0];
-  for (const { kind: { number }, events: [{ masses }], probability } of cases) {
-    ofModel -= Math.log2(probability);
-    const mixed = masses.reduce((sum, mass, k) => sum + mass * weights[number * masses.length + k], 0);
-    ofPool -= Math.log2(pooledProbability(mixed, 1));
+  for (const each of cases) {
+    ofModel -= Math.log2(each.probability);
+    const { near, others } = shareOf(each, each.events[0], weights);
+    ofPool -= Math.log2(pooledProbability(near + others, 1));
   }
   return { modelBits: ofModel / cases.length, poolBits: ofPool / cases.length };
 }

@@ -36,6 +36,7 @@ Deno.test("faultOfNumbers() accepts only possible numbers in every tensor and co
         [`pool.${name}`, new Set([2 ** 32 - 1, 1e9])] as const
       ),
       ["pool.kriging_ends", new Set([255])],
+      ["pool.neighbour_ends", new Set([255])],
       // A time, or a reply with the code 51,712 of 15,258 measurements.
       ["pool.measurements", new Set([1e9, 2 ** 32 - 1])],
       ["pool.pair_shares", new Set([255])],
@@ -43,6 +44,7 @@ Deno.test("faultOfNumbers() accepts only possible numbers in every tensor and co
       ["pool.usual_pair", new Set([0.5])],
       ["pool.age", new Set([1e9])],
       ["pool.failure_weights", new Set([0.5])],
+      ["pool.weights.neighbours", new Set([0.5])],
       ["pool.factors", new Set([0.5, 1e9])],
       ["pool.regression", new Set([-1, 0.5])],
       ["pool.excesses", new Set([-1, 0.5, 1e9])],

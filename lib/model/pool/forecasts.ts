@@ -16,6 +16,7 @@ import { kriging } from "./forecasts/kriging.ts";
 import { pairMemory } from "./forecasts/pair_memory.ts";
 import { usualRtts } from "./forecasts/usual_rtts.ts";
 import type { Kernel } from "./kernel_mixture.ts";
+import { NEIGHBOUR_WEIGHTS, NUM_NEIGHBOUR_CELLS, PAIR_NEIGHBOURS } from "./pair_neighbours.ts";
 import { NUM_KINDS } from "./question_kinds.ts";
 
 /** All forecasts, in the order in which their kernels are summed. New ones go last. */
@@ -29,9 +30,10 @@ const FORECASTS: readonly Forecast[] = [
 ];
 
 /** The memories of all forecasts, without duplicates. */
-export const MEMORIES: ReadonlySet<Memory<unknown>> = new Set(
-  FORECASTS.flatMap(({ memory }) => memory ?? []),
-);
+export const MEMORIES: ReadonlySet<Memory<unknown>> = new Set([
+  ...FORECASTS.flatMap(({ memory }) => memory ?? []),
+  PAIR_NEIGHBOURS,
+]);
 
 const WEIGHTS = "pool.weights";
 /** The columns of the weights: the model, the forecasts, and the even distribution. */
@@ -70,17 +72,22 @@ export function usableComponents(hasPair: boolean): boolean[] {
 export const FIRST_OF_MEMORY = 1;
 export const END_OF_MEMORY: number = FIRST_OF_MEMORY + pairMemory.numWeights;
 
-export const WEIGHT_TENSORS: readonly Tensor[] = [...PLACES].map((
-  [name, { length }],
-) => [name, Array(length / NUM_KINDS).fill(SHARE)]);
+export const WEIGHT_TENSORS: readonly Tensor[] = [
+  ...[...PLACES].map(([name, { length }]): Tensor => [name, Array(length / NUM_KINDS).fill(SHARE)]),
+  NEIGHBOUR_WEIGHTS,
+];
+const NUM_WEIGHTS: ReadonlyMap<string, number> = new Map([
+  ...[...PLACES].map(([name, { length }]) => [name, length] as const),
+  [NEIGHBOUR_WEIGHTS[0], NUM_NEIGHBOUR_CELLS * NEIGHBOUR_WEIGHTS[1].length],
+]);
 
 /** Describes why the weights do not fit this version's forecasts; undefined if they do. */
 export function faultOfWeights(tensors: Tensors): string | undefined {
   for (const name of tensors.keys()) {
-    if (!name.startsWith(WEIGHTS) || PLACES.has(name)) continue;
+    if (!name.startsWith(WEIGHTS) || NUM_WEIGHTS.has(name)) continue;
     return `${name} contains weights of a forecast unknown to this version`;
   }
-  for (const [name, { length: expected }] of PLACES) {
+  for (const [name, expected] of NUM_WEIGHTS) {
     const length = tensors.get(name)?.length;
     if (length !== expected) return `${name} has ${length ?? "no"} weights, expected ${expected}`;
   }
@@ -99,11 +106,17 @@ export function weightsOf(tensors: Tensors): Float64Array {
   return all;
 }
 
-/** Splits weights (kinds, components) into tensors. */
-export function namedWeights(weights: ArrayLike<number>): Map<string, Float32Array> {
-  return new Map(
-    [...PLACES].map(([name, places]) => [name, Float32Array.from(places, (at) => weights[at])]),
-  );
+/** The weights of the components by kind, (kinds, components), and of the neighbours by cell, (cells, widths). */
+export interface PoolWeights {
+  readonly ofKinds: Float64Array;
+  readonly ofNeighbours: Float64Array;
+}
+
+export function namedWeights({ ofKinds, ofNeighbours }: PoolWeights): Map<string, Float32Array> {
+  return new Map([
+    ...[...PLACES].map(([name, places]) => [name, Float32Array.from(places, (at) => ofKinds[at])] as const),
+    [NEIGHBOUR_WEIGHTS[0], Float32Array.from(ofNeighbours)],
+  ]);
 }
 
 /** Computes the kernels of a question's forecasts; each is asked once, if one of its weights is above 0. */

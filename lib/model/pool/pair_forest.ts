@@ -11,7 +11,7 @@ import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
 import { ANY, COUNT, HASHES, LOG, MOST_LOG, real, Rows, type Tensor, whole } from "../possible_numbers.ts";
 import type { Memory, TrainingPair } from "./forecast.ts";
-import { KRIGING_TENSORS, MAX_KRIGED, PairKriging } from "./pair_kriging.ts";
+import { faultsOfEnds, KRIGING_TENSORS, MAX_KRIGED, PairKriging } from "./pair_kriging.ts";
 import {
   NEW_PAIRS,
   NUM_FEATURES,
@@ -140,7 +140,7 @@ export const PAIR_FOREST: Memory<PairForest> = {
   *faults(tensors) {
     const of = (part: keyof typeof FOREST_TENSORS) => Rows.of(tensors, FOREST_TENSORS[part]);
     yield* faultsOfForest(of);
-    yield* faultsOfKriging(of("ends"), of("pairs"));
+    yield* faultsOfEnds(of("ends"), of("pairs"));
   },
 };
 
@@ -190,19 +190,4 @@ function* faultsOfForest(of: (part: keyof typeof FOREST_TENSORS) => Rows): Gener
   const { values, width } = targets;
   const isLess = (i: number) => i % width > 0 && values[i] < values[i - 1];
   yield* new Rows(targets.name, values, 1).where(0, "numbers in ascending order", isLess);
-}
-
-/** Pairs must refer to a source and a destination; rows of destinations follow those of sources. */
-function* faultsOfKriging(ends: Rows, pairs: Rows): Generator<string> {
-  const numSources = pairs.column(0).reduce((most, row) => Math.max(most, row + 1), 0);
-  yield* pairs.where(
-    0,
-    `below ${ends.count}, the number of endpoints`,
-    (row) => pairs.at(row, 0) >= ends.count,
-  );
-  yield* pairs.where(
-    1,
-    `from ${numSources} to ${ends.count - 1}, a row after those of the sources`,
-    (row) => pairs.at(row, 1) < numSources || pairs.at(row, 1) >= ends.count,
-  );
 }

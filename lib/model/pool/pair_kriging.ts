@@ -12,7 +12,7 @@ import { named } from "../../base/errors.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
 import { factorize, substituteBack, substituteForward } from "../coordinates/ridge.ts";
-import { type Allowed, ANY, COUNT, real, type Tensor, whole } from "../possible_numbers.ts";
+import { type Allowed, ANY, COUNT, real, type Rows, type Tensor, whole } from "../possible_numbers.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
 /** A pair, and how much longer its RTT is than its distance suggests, ln. */
@@ -50,10 +50,12 @@ const ADDRESS_LENGTH: Allowed = {
   also: (length) => length === 4 || length === 16,
 };
 
+/** The length of an address and its bytes, then zeros. */
+export const END_BYTES: readonly Allowed[] = [ADDRESS_LENGTH, ...Array(16).fill(ANY)];
+
 export const KRIGING_TENSORS = {
   kernel: ["pool.kriging_kernel", Array(KERNEL_LENGTH).fill(real(0, 2 ** 20))],
-  /** The length of the address and its bytes. */
-  ends: ["pool.kriging_ends", [ADDRESS_LENGTH, ...Array(16).fill(ANY)], "U8"],
+  ends: ["pool.kriging_ends", END_BYTES, "U8"],
   /** Rows of the source and the destination (sources come first), and the weight of the covariance. */
   pairs: ["pool.kriging_pairs", [COUNT, COUNT, ANY]],
 } as const satisfies Record<string, Tensor>;
@@ -64,7 +66,7 @@ interface KrigingArrays {
   readonly pairs: Float32Array;
 }
 
-interface End {
+export interface End {
   readonly address: Uint8Array;
   readonly place: LocatedPlace;
 }
@@ -79,16 +81,7 @@ export class PairKriging {
     readonly tensors: KrigingArrays,
     readonly placeOf: PlaceOf,
   ) {
-    const width = KRIGING_TENSORS.ends[1].length;
-    const ends = Array.from({ length: tensors.ends.length / width }, (_, i) => {
-      const [length, ...bytes] = tensors.ends.subarray(i * width, (i + 1) * width);
-      return endOf(formatAddress(Uint8Array.from(bytes.slice(0, length))), placeOf);
-    });
-    const numSources = tensors.pairs.reduce(
-      (most, row, i) => i % 3 === 0 ? Math.max(most, row + 1) : most,
-      0,
-    );
-    this.#endsByRole = [ends.slice(0, numSources), ends.slice(numSources)];
+    this.#endsByRole = endsOf(tensors.ends, tensors.pairs, KRIGING_TENSORS.pairs[1].length, placeOf);
   }
 
   /** Fits a process and returns its tensors. @param kernel The weights; chosen from the pairs by default. */
@@ -100,11 +93,10 @@ export class PairKriging {
     const sample = new Sample(pairs, placeOf);
     const weights = sample.solve(kernel).weights();
     const { sources: { ends, ofPairs }, destinations } = sample;
-    const rowOf = ({ address }: End) => [address.length, ...address, ...Array(16 - address.length).fill(0)];
     const rows = ofPairs.map((from, i) => [from, ends.length + destinations.ofPairs[i], weights[i]]);
     return {
       kernel,
-      ends: Uint8Array.from([...ends, ...destinations.ends].flatMap(rowOf)),
+      ends: Uint8Array.from([...ends, ...destinations.ends].flatMap(endRow)),
       pairs: Float32Array.from(rows.flat()),
     };
   }
@@ -222,8 +214,44 @@ function tuned(sample: Sample): Float32Array {
   return best;
 }
 
-function endOf(name: string, placeOf: PlaceOf): End {
+export function endOf(name: string, placeOf: PlaceOf): End {
   return { address: addressBytes(name), place: placeOf(name) ?? NOWHERE };
+}
+
+/** A row of {@link END_BYTES}. */
+export function endRow({ address }: End): number[] {
+  return [address.length, ...address, ...Array(16 - address.length).fill(0)];
+}
+
+/**
+ * The sources and the destinations of pairs, with their places.
+ *
+ * @param ends Rows of {@link END_BYTES}; sources come first. @param pairs (pairs, width): rows of the source and
+ *   of the destination, and others.
+ */
+export function endsOf(ends: Uint8Array, pairs: ArrayLike<number>, width: number, placeOf: PlaceOf): End[][] {
+  const all = Array.from({ length: ends.length / END_BYTES.length }, (_, i) => {
+    const [length, ...bytes] = ends.subarray(i * END_BYTES.length, (i + 1) * END_BYTES.length);
+    return endOf(formatAddress(Uint8Array.from(bytes.slice(0, length))), placeOf);
+  });
+  let numSources = 0;
+  for (let i = 0; i < pairs.length; i += width) numSources = Math.max(numSources, pairs[i] + 1);
+  return [all.slice(0, numSources), all.slice(numSources)];
+}
+
+/** Pairs must refer to a source and a destination; rows of destinations follow those of sources. */
+export function* faultsOfEnds(ends: Rows, pairs: Rows): Generator<string> {
+  const numSources = pairs.column(0).reduce((most, row) => Math.max(most, row + 1), 0);
+  yield* pairs.where(
+    0,
+    `below ${ends.count}, the number of endpoints`,
+    (row) => pairs.at(row, 0) >= ends.count,
+  );
+  yield* pairs.where(
+    1,
+    `from ${numSources} to ${ends.count - 1}, a row after those of the sources`,
+    (row) => pairs.at(row, 1) < numSources || pairs.at(row, 1) >= ends.count,
+  );
 }
 
 /** Writes the similarities of two endpoints; see {@link NUM_SIMILARITIES}. @param row Row of `out`. */

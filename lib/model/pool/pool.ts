@@ -57,6 +57,13 @@ import {
   type UsualPair,
   usualPairOf,
 } from "./pair_memory.ts";
+import {
+  kernelsOfNeighbours,
+  NEIGHBOUR_WEIGHTS,
+  NEIGHBOUR_WIDTHS,
+  type Neighbours,
+  neighboursOf,
+} from "./pair_neighbours.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { kindOf, NUM_KINDS } from "./question_kinds.ts";
 
@@ -146,6 +153,8 @@ export class Pool {
   readonly #embeddings: AddressEmbeddings | undefined;
   /** Shape (kinds, components); the weights of each kind sum to 1. */
   readonly #weights: Float64Array;
+  /** (cells, widths): the weights of the neighbours; the forecasts above have the rest. */
+  readonly #ofNeighbours: Float64Array;
   readonly #range: readonly [first: number, end: number];
   /** The end of the range if no RTT of the pair is known. */
   readonly #unknownEnd: number;
@@ -177,6 +186,7 @@ export class Pool {
       new HashedRows(words(part), POOL_TENSORS[part][1].length);
     this.#recall = this.recallOf(pool);
     this.#weights = weightsOf(pool);
+    this.#ofNeighbours = Float64Array.from(tensorOf(pool, NEIGHBOUR_WEIGHTS[0], "F32"));
     // Weights rounded to float32 do not sum to exactly 1.
     for (let kind = 0; kind < NUM_KINDS; kind++) {
       const own = this.#weights.subarray(kind * NUM_COMPONENTS, (kind + 1) * NUM_COMPONENTS);
@@ -288,8 +298,23 @@ export class Pool {
     const { replaced } = ageShares(this.#age, ageS);
     const later = withoutModel(this.#weightsOf(unknown));
     const weights = this.#weightsOf(known).map((weight, k) => (1 - replaced) * weight + replaced * later[k]);
-    const { ofModel, kernels, even } = mixed(kernelsOf(known), noModel ? withoutModel(weights) : weights);
+    const { ofModel, kernels, even } = this.#withNeighbours(
+      mixed(kernelsOf(known), noModel ? withoutModel(weights) : weights),
+      neighboursOf(known),
+      1 - replaced,
+    );
     return { ofModel, kernels: ageS > 0 ? widenedKernels(this.#age, kernels, ageS) : kernels, even };
+  }
+
+  /** @param factor Of the weights of the neighbours. */
+  #withNeighbours(others: Mixed, neighbours: Neighbours | undefined, factor: number): Mixed {
+    if (!neighbours) return others;
+    const first = neighbours.cell * NEIGHBOUR_WIDTHS.length;
+    const weights = this.#ofNeighbours.subarray(first, first + NEIGHBOUR_WIDTHS.length)
+      .map((weight) => factor * weight);
+    const share = weights.reduce((a, b) => a + b, 0);
+    const near = { ofModel: 0, kernels: kernelsOfNeighbours(neighbours, weights), even: 0 };
+    return sumOf([scaled(others, 1 - share), near]);
   }
 
   /** The weights of the question's kind, (components). */
@@ -320,6 +345,14 @@ export class Pool {
       unit[component] = 1;
       return new KernelMixture(kernels(unit), range, unit[EVEN]);
     });
+    const neighbours = known.pair ? undefined : neighboursOf(known);
+    const near = NEIGHBOUR_WIDTHS.map((_, w) =>
+      neighbours &&
+      new KernelMixture(
+        kernelsOfNeighbours(neighbours, NEIGHBOUR_WIDTHS.map((_, i) => Number(i === w))),
+        range,
+      )
+    );
     // Cumulative probabilities of the model, up to the end of the range.
     const before = new Float64Array(NUM_CODES + 1);
     for (let i = 0; i < NUM_CODES; i++) before[i + 1] = before[i] + (i < range[1] ? ofModel[i] : 0);
@@ -328,14 +361,17 @@ export class Pool {
     const late = new KernelMixture(after, range);
     const massesOf = (first: number, end: number) => {
       const ofChange = changed * late.massBetween(first, end);
-      return Float64Array.from(components, (mixture, component) => {
-        const now = component === 0
-          ? (before[Math.min(end, NUM_CODES)] - before[first]) / before[NUM_CODES]
-          : mixture.massBetween(first, end);
-        return (1 - changed) * now + ofChange;
-      });
+      return Float64Array.of(
+        ...components.map((mixture, component) => {
+          const now = component === 0
+            ? (before[Math.min(end, NUM_CODES)] - before[first]) / before[NUM_CODES]
+            : mixture.massBetween(first, end);
+          return (1 - changed) * now + ofChange;
+        }),
+        ...near.map((mixture) => mixture?.massBetween(first, end) ?? 0),
+      );
     };
-    return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
+    return { kind: kindOf(known), cell: neighbours?.cell, events: eventsOf(index, ofModel, massesOf) };
   }
 
   /**

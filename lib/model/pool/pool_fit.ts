@@ -7,7 +7,13 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { EVEN, FIRST_OF_MEMORY, NUM_COMPONENTS, usableComponents } from "./forecasts.ts";
+import { EVEN, FIRST_OF_MEMORY, NUM_COMPONENTS, type PoolWeights, usableComponents } from "./forecasts.ts";
+import {
+  firstNeighbourWeights,
+  levelOfCell,
+  NEIGHBOUR_WIDTHS,
+  NUM_NEIGHBOUR_CELLS,
+} from "./pair_neighbours.ts";
 import { stack } from "./stacking.ts";
 import { allKinds, type Kind, NUM_KINDS } from "./question_kinds.ts";
 
@@ -19,11 +25,13 @@ const PRIOR_CASES = 30;
 const NUM_ITERATIONS = 200;
 /** The prior weight of the model or of the pair's measurements; the fixed weight of the even component. */
 const FIRST_SHARE = 0.8;
+/** How often the weights of neighbours and those of the others are fitted in turn. */
+const NUM_TURNS = 3;
 const EVEN_SHARE = 0.001;
 
 /** An event that occurred, and the probabilities that the components gave it. */
 interface ScoredEvent {
-  /** P(the event) by each component. */
+  /** P(the event) by each component, then by the neighbours with each width if there are any. */
   readonly masses: Float64Array;
   /** The weight of its logarithmic score. */
   readonly weight: number;
@@ -31,6 +39,8 @@ interface ScoredEvent {
 
 export interface PoolCase {
   readonly kind: Kind;
+  /** The cell of its neighbours. */
+  readonly cell?: number | undefined;
   /** The first event is that the measurement has its exact code. */
   readonly events: readonly ScoredEvent[];
   /** How much it counts (default 1): less for several measurements of one unknown address. */
@@ -117,11 +127,90 @@ function firstWeights(hasPair: boolean): Float64Array {
   return weights;
 }
 
-/** Fits the weights of all kinds, (kinds, components). */
-export function fitPool(cases: readonly PoolCase[]): Float64Array {
+/**
+ * Fits all weights. Those of neighbours and those of the other forecasts are fitted in turn, each to the part of
+ * the events that it explains (expectation maximisation).
+ */
+export function fitPool(cases: readonly PoolCase[]): PoolWeights {
+  let ofNeighbours: Float64Array = new Float64Array(NUM_NEIGHBOUR_CELLS * NEIGHBOUR_WIDTHS.length);
+  let ofKinds = fitKinds(cases, () => 1);
+  for (let turn = 0; turn < NUM_TURNS; turn++) {
+    ofNeighbours = fitNeighbours(cases, ofKinds);
+    const own = ofNeighbours;
+    const weights = ofKinds;
+    ofKinds = fitKinds(cases, (each, event) => {
+      const { near, others } = shareOf(each, event, { ofKinds: weights, ofNeighbours: own });
+      return others / (near + others || 1);
+    });
+  }
+  return { ofKinds, ofNeighbours };
+}
+
+/** The probability of an event by the neighbours, and by the other forecasts, weighted. */
+export function shareOf(
+  { kind, cell }: PoolCase,
+  { masses }: Pick<ScoredEvent, "masses">,
+  { ofKinds, ofNeighbours }: PoolWeights,
+): { near: number; others: number } {
+  let [near, share, others] = [0, 0, 0];
+  for (let k = 0; k < NUM_COMPONENTS; k++) others += ofKinds[kind.number * NUM_COMPONENTS + k] * masses[k];
+  if (cell !== undefined) {
+    NEIGHBOUR_WIDTHS.forEach((_, w) => {
+      const weight = ofNeighbours[cell * NEIGHBOUR_WIDTHS.length + w];
+      share += weight;
+      near += weight * masses[NUM_COMPONENTS + w];
+    });
+  }
+  return { near, others: (1 - share) * others };
+}
+
+/** The weights of the neighbours, (cells, widths). */
+function fitNeighbours(cases: readonly PoolCase[], ofKinds: Float64Array): Float64Array {
+  const length = NEIGHBOUR_WIDTHS.length;
+  const none = { ofKinds, ofNeighbours: new Float64Array(NUM_NEIGHBOUR_CELLS * length) };
+  const near = cases.filter(({ cell }) => cell !== undefined);
+  const fit = (chosen: readonly PoolCase[], prior: Float64Array) => {
+    const events = chosen.flatMap((each) => each.events.map((event) => ({ each, event })));
+    return stack(
+      {
+        masses: Float64Array.from(
+          events.flatMap(({ each, event }) => [
+            ...event.masses.subarray(NUM_COMPONENTS),
+            shareOf(each, event, none).others,
+          ]),
+        ),
+        counts: Float64Array.from(events, ({ each, event }) => event.weight * (each.weight ?? 1)),
+      },
+      prior,
+      { worth: PRIOR_CASES, numIterations: NUM_ITERATIONS },
+    );
+  };
+  const all = new Float64Array(NUM_NEIGHBOUR_CELLS * length);
+  const ofLevels = new Map<number, Float64Array>();
+  for (let cell = 0; cell < NUM_NEIGHBOUR_CELLS; cell++) {
+    const level = levelOfCell(cell);
+    const prior = getOrMake(
+      ofLevels,
+      level,
+      () => fit(near.filter((each) => levelOfCell(each.cell ?? 0) === level), firstNeighbourWeights(cell)),
+    );
+    const weights = fit(near.filter((each) => each.cell === cell), prior);
+    all.set(weights.subarray(0, length), cell * length);
+  }
+  return all;
+}
+
+/** Fits the weights of all kinds, (kinds, components). @param shareOf How much an event counts for them. */
+function fitKinds(
+  cases: readonly PoolCase[],
+  shareOf: (each: PoolCase, event: ScoredEvent) => number,
+): Float64Array {
   const scoresOf = (chosen: readonly PoolCase[]) =>
-    chosen.flatMap(({ events, weight: ofCase = 1 }) =>
-      events.map(({ masses, weight }) => ({ masses, weight: weight * ofCase }))
+    chosen.flatMap((each) =>
+      each.events.map((event) => ({
+        masses: event.masses,
+        weight: event.weight * (each.weight ?? 1) * shareOf(each, event),
+      }))
     );
   const fitted = new Map<string, Float64Array>();
   const ofGroup = (group: string, level: number, prior: Float64Array) =>

@@ -14,7 +14,7 @@ import { type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_tab
 import { type AgeCurve, ageTensor, USUAL_AGE } from "./age.ts";
 import { type AgeCase, fitAge } from "./age_fit.ts";
 import type { Tensor } from "../possible_numbers.ts";
-import { MEMORIES, namedWeights } from "./forecasts.ts";
+import { MEMORIES, namedWeights, type PoolWeights } from "./forecasts.ts";
 import { AskedPair } from "./asked_pair.ts";
 import { fitFailures } from "./no_reply.ts";
 import {
@@ -133,7 +133,7 @@ export class PoolTables {
   }
 
   /** The tensors of a pool. @param weights See `fitPool`. @param failureWeights See `fitFailures`. */
-  save(weights: Float64Array, failureWeights: Float64Array = fitFailures([])): Map<string, TensorArray> {
+  save(weights: PoolWeights, failureWeights: Float64Array = fitFailures([])): Map<string, TensorArray> {
     const measured = [...this.#pairs].sort(([a], [b]) => a - b).map(([, pair]) => pair);
     const pairs = measured.filter(({ measured, failed }) => sumOf(measured) > sumOf(failed));
     const medians = pairs.map(({ own }) => quantileOfSample(repliesOf(own), 0.5));

@@ -10,8 +10,8 @@ import { poolOfMesh } from "./mesh_pool.ts";
 
 Deno.test("every file in forecasts/ has weights, with a unique name", () => {
   const files = [...Deno.readDirSync(new URL("../../../lib/model/pool/forecasts/", import.meta.url))];
-  // The others are those of the model and of an even distribution.
-  assertEquals(namedWeights(fitPool([])).size, files.length + 2);
+  // The others are those of the model, of an even distribution, and of neighbours.
+  assertEquals(namedWeights(fitPool([])).size, files.length + 3);
 });
 
 Deno.test("a pool with an unknown or missing forecast or a wrong number of weights is rejected with a remedy", () =>

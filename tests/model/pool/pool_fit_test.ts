@@ -22,18 +22,18 @@ function drawnFrom(truth: number, count: number, seed = 0): PoolCase["events"] {
   });
 }
 
-const firstWeights = fitPool([]).subarray(0, NUM_COMPONENTS);
+const firstWeights = fitPool([]).ofKinds.subarray(0, NUM_COMPONENTS);
 
 Deno.test("the component that generated the measurements gets nearly all the weight, the model included", () => {
   const kinds = allKinds();
   // The model has no weight for measured pairs.
   for (const [truth, kind] of [[0, kinds[kinds.length - 1]], [3, kinds[0]]] as const) {
-    const weights = fitPool(drawnFrom(truth, 1000).map((event) => ({ kind, events: [event] })));
+    const { ofKinds: weights } = fitPool(drawnFrom(truth, 1000).map((event) => ({ kind, events: [event] })));
     const weight = weights[kind.number * NUM_COMPONENTS + truth];
     assert(weight > 0.93, `${weight}`);
   }
   const [kind] = kinds;
-  const weights = fitPool(drawnFrom(0, 1000).map((event) => ({ kind, events: [event] })));
+  const { ofKinds: weights } = fitPool(drawnFrom(0, 1000).map((event) => ({ kind, events: [event] })));
   assertEquals(weights[kind.number * NUM_COMPONENTS], 0);
 });
 
@@ -42,7 +42,7 @@ Deno.test("kinds without measurements get their group's weights, and none for co
   assertEquals(kinds.map(({ number }) => number), Array.from({ length: NUM_KINDS }, (_, i) => i));
   const [kind, sibling] = kinds.filter(({ groups }) => groups.at(-1) === kinds[0].groups.at(-1));
   const cases = drawnFrom(2, 300).map((event) => ({ kind, events: [event] }));
-  const weights = fitPool(cases);
+  const { ofKinds: weights } = fitPool(cases);
   const of = (
     number: number,
   ) => [...weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS)];
@@ -62,7 +62,7 @@ Deno.test("weights learned for unplaced kinds count half for placed ones", () =>
   const unplaced = kinds.filter(isUnplaced);
   // Neither endpoint, the destination, the source is known, with three numbers of RTTs in the context.
   assertEquals(unplaced, kinds.slice(0, 9));
-  const weights = fitPool(
+  const { ofKinds: weights } = fitPool(
     unplaced.flatMap((kind) => drawnFrom(EVEN - 1, 50).map((event) => ({ kind, events: [event] }))),
   );
   for (const kind of kinds) {
