@@ -11,6 +11,7 @@ import { RandomStream } from "../base/random.ts";
 import { named, UserError } from "../base/errors.ts";
 import { tensorOf } from "../base/safetensors_header.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
+import { probeOf } from "../data/probe_rows/probe_row.ts";
 import { FAILED_RTT_MS } from "../data/formats/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
 import { type IpPrefix, prefixOfAddress } from "../data/addresses/ip_prefix.ts";
@@ -195,10 +196,13 @@ async function rememberedOf(
   const tables = new PoolTables(placeOf, options);
   const pacer = new EventLoopPacer(hooks);
   for (let r = 0; r < rows.numRows; r++) {
-    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = rows.row(r);
+    const row = rows.row(r);
+    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = row;
     const [sources, destinations] = [srcAddrs, dstAddrs].map((names) =>
       names.map((name) => PoolTables.endOf(addressBytes(name)))
     );
+    const probe = probeOf(row);
+    if (probe !== undefined) { for (const { hashes } of sources) tables.identities.add(hashes, probe); }
     for (let i = 0; i < rttMs.length; i++) {
       const rttCode = rttMs[i] === FAILED_RTT_MS ? null : encodeRttCode(rttMs[i]);
       tables.add(sources[srcIndex[i]], destinations[dstIndex[i]], rttCode, Math.floor(eventTimeUs[i] / 1e6));

@@ -103,6 +103,10 @@ export class ArrowColumns {
     return this.#batch.numRows;
   }
 
+  has(name: string): boolean {
+    return this.#batch.schema.fields.some((field) => field.name === name);
+  }
+
   /** Timestamps of any unit in µs since 1970. @throws {FormatError} If the column has another type. */
   timesUs(name: string): Float64Array {
     const { type, values, length } = this.#column(name, DataType.isTimestamp, "timestamp");

@@ -13,6 +13,7 @@ import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY, PLACE_TABLE } from "./m
 import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { faultOfWeights, MEMORIES, NUM_COMPONENTS, weightsOf } from "./pool/forecasts.ts";
+import { faultsOfIdentities, IDENTITIES } from "./pool/identities.ts";
 import { indexOfCode } from "./pool/kernel_mixture.ts";
 import { type MemoryName, memoryTensors } from "./pool/pair_memory.ts";
 import { NUM_KERNELS, NUM_SHARES } from "./pool/time_kernels.ts";
@@ -68,6 +69,7 @@ const TENSORS: readonly Tensor[] = [
   ["num_updates", [whole(0, 2 ** 32)]],
   ["loss_scale", [real(LOSS_SCALE.min, LOSS_SCALE.max), whole(0, 2 ** 24)]],
   ...POOL_COLUMNS,
+  IDENTITIES,
   ...ADAPTED_COLUMNS,
 ];
 /** Bounds that do not depend on the model. Tensors without bounds may have all finite numbers. */
@@ -149,6 +151,7 @@ function* faultsBetween(tensors: Tensors): Generator<string> {
   const fits = tensors.get(nameOfCoordinates("fits"));
   if (fits) yield* faultsOfFits(fits);
   if (tensors.has(ADAPTED_COLUMNS[0][0])) yield* faultsOfPairs(tensors, "adapted");
+  yield* faultsOfIdentities(tensors);
   // `Pool` rejects weights that another version fitted.
   if (!tensors.has(POOL_TENSORS.range[0]) || faultOfWeights(tensors) !== undefined) return;
   for (const [name, { length: width }] of POOL_COLUMNS) {

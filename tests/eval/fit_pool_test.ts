@@ -10,6 +10,8 @@ import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { addressNumber, type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
+import { hashesOf, keyOfHashes } from "../../lib/model/embedding_table.ts";
+import { Identities } from "../../lib/model/pool/identities.ts";
 import { indexOfCode } from "../../lib/model/pool/kernel_mixture.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { claimRows, DataSurvey } from "../../lib/train/autosize.ts";
@@ -36,6 +38,10 @@ Deno.test("fitPoolOf() adds a pool to a checkpoint once, reproducibly, and the p
     assert(fitted.poolBits < fitted.modelBits - 1, `${fitted.poolBits} and ${fitted.modelBits} bits`);
     const checkpoint = loadCheckpoint(run);
     assert(checkpoint.pool && named(checkpoint.pool, "pool.nodes").length > 0);
+    // The addresses of a row are one probe.
+    const [v4, v6] = ["10.0.0.0", "2001:db8::"].map((address) => hashesOf(addressBytes(address)));
+    const others = new Identities(checkpoint.pool).addressesLike(v4);
+    assertEquals(others.map(keyOfHashes), [keyOfHashes(v6)]);
     assertEquals(await fit(), undefined);
     const path = join(directory, POOL_FILE);
     Deno.removeSync(path);

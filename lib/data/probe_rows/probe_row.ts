@@ -32,6 +32,8 @@ import { ArrowColumns, encodeBatch } from "../../io/arrow.ts";
 export interface ProbeRow {
   /** The group's id: `probeRowSrcId()` of the source's text, or the probe's id. */
   srcId: bigint;
+  /** The probe of all measurements of a group by address; {@link SEVERAL_PROBES} for several; absent if unknown. */
+  prbId?: number;
   /** Microseconds since 1970-01-01T00:00:00Z, ascending; exact, since they are below 2^53. */
   eventTimeUs: Float64Array;
   /** The distinct source addresses. */
@@ -46,6 +48,9 @@ export interface ProbeRow {
   rttMs: Float32Array;
 }
 
+/** The probe of a source address that several probes share. */
+export const SEVERAL_PROBES = -1;
+
 // Dictionary ids are set explicitly. Otherwise they increase while the process runs, and the same row would
 // have different bytes each time. Arrow's C++ library uses 0 and 1.
 const SRC_ADDR = new Dictionary(new Utf8(), new Int32(), 0);
@@ -57,14 +62,16 @@ const INNER_SCHEMA = new Schema([
   new Field("ip_version", new Int8(), true),
   new Field("rtt", new Float32(), true),
 ]);
-const OUTER_SCHEMA = new Schema([
+const OUTER_FIELDS = [
   new Field("src_id", new Int64(), true),
   new Field("measurements", new Binary(), true),
   new Field("n_measurements", new Int32(), true),
   new Field("time_span_seconds", new Float64(), true),
   new Field("first_timestamp", new TimestampMicrosecond(), true),
   new Field("last_timestamp", new TimestampMicrosecond(), true),
-]);
+];
+const OUTER_SCHEMA = new Schema(OUTER_FIELDS);
+const OUTER_SCHEMA_WITH_PROBE = new Schema([...OUTER_FIELDS, new Field("prb_id", new Int64(), true)]);
 
 const encoder = new TextEncoder();
 
@@ -86,14 +93,18 @@ export function encodeProbeRow(row: ProbeRow): Uint8Array {
   ]);
   const spanS = (row.eventTimeUs[n - 1] - row.eventTimeUs[0]) / 1e6;
   const offsets = Int32Array.of(0, inner.length);
-  return encodeBatch(OUTER_SCHEMA, 1, [
-    makeData({ type: new Int64(), nullCount: 0, data: BigInt64Array.of(row.srcId) }),
+  const int64 = (value: bigint) =>
+    makeData({ type: new Int64(), nullCount: 0, data: BigInt64Array.of(value) });
+  const columns: Data[] = [
+    int64(row.srcId),
     makeData({ type: new Binary(), nullCount: 0, valueOffsets: offsets, data: inner }),
     makeData({ type: new Int32(), nullCount: 0, data: Int32Array.of(n) }),
     makeData({ type: new Float64(), nullCount: 0, data: Float64Array.of(spanS) }),
     timestampData(row.eventTimeUs.subarray(0, 1)),
     timestampData(row.eventTimeUs.subarray(n - 1)),
-  ]);
+  ];
+  if (row.prbId === undefined) return encodeBatch(OUTER_SCHEMA, 1, columns);
+  return encodeBatch(OUTER_SCHEMA_WITH_PROBE, 1, [...columns, int64(BigInt(row.prbId))]);
 }
 
 function timestampData(timesUs: Float64Array): Data<TimestampMicrosecond> {
@@ -122,6 +133,7 @@ function addressData(type: Dictionary<Utf8, Int32>, addresses: readonly string[]
 /** What is known about a row without decoding its measurements. */
 interface ProbeRowHeader {
   srcId: bigint;
+  prbId?: number;
   numMeasurements: number;
   firstTimeUs: number;
   lastTimeUs: number;
@@ -149,6 +161,7 @@ export function decodeProbeRow(bytes: Uint8Array, where: { path: string; place?:
   const dst = inner.texts("dst_addr");
   return {
     srcId: header.srcId,
+    ...(header.prbId !== undefined && { prbId: header.prbId }),
     eventTimeUs: inner.timesUs("event_time"),
     srcAddrs: src.values,
     srcIndex: src.index,
@@ -170,11 +183,18 @@ export function decodeProbeRowHeader(
   }
   return {
     srcId: outer.bigint("src_id"),
+    ...(outer.has("prb_id") && { prbId: Number(outer.bigint("prb_id")) }),
     numMeasurements: Number(outer.bigint("n_measurements")),
     firstTimeUs: outer.timesUs("first_timestamp")[0],
     lastTimeUs: outer.timesUs("last_timestamp")[0],
     measurements: outer.binary("measurements"),
   };
+}
+
+/** The probe of a row's measurements, which is `srcId` if rows are grouped by it; see `ProbeRow.prbId`. */
+export function probeOf({ prbId, srcId, srcAddrs }: ProbeRow): number | undefined {
+  if (prbId !== undefined || srcAddrs.length === 0 || srcId === probeRowSrcId(srcAddrs[0])) return prbId;
+  return Number(srcId);
 }
 
 /** The group id of a source: the first 15 hex digits of the MD5 of its address text. */

@@ -31,6 +31,7 @@ import {
   WEIGHT_TENSORS,
   weightsOf,
 } from "./forecasts.ts";
+import { IDENTITIES } from "./identities.ts";
 import {
   indexFrom,
   indexOfCode,
@@ -89,7 +90,8 @@ export const POOL_COLUMNS: readonly Tensor[] = [
 export const ADAPTED_COLUMNS: readonly Tensor[] = Object.values<Tensor>(memoryTensors("adapted"));
 
 export function poolShapes(tensors: Tensors): Map<string, number[]> {
-  const columns = [...POOL_COLUMNS, ...ADAPTED_COLUMNS.filter(([name]) => tensors.has(name))];
+  const optional = [IDENTITIES, ...ADAPTED_COLUMNS].filter(([name]) => tensors.has(name));
+  const columns = [...POOL_COLUMNS, ...optional];
   return new Map(columns.map(([name, { length }]) => [name, [named(tensors, name).length / length, length]]));
 }
 

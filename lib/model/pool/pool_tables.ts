@@ -15,6 +15,7 @@ import { type AgeCurve, ageTensor, USUAL_AGE } from "./age.ts";
 import { type AgeCase, fitAge } from "./age_fit.ts";
 import type { Tensor } from "../possible_numbers.ts";
 import { MEMORIES, namedWeights, type PoolWeights } from "./forecasts.ts";
+import { CollectedIdentities } from "./identities.ts";
 import { AskedPair } from "./asked_pair.ts";
 import { fitFailures } from "./no_reply.ts";
 import {
@@ -73,6 +74,8 @@ interface KeptPair {
 
 /** Collects the tables from measurements. */
 export class PoolTables {
+  /** Which addresses are the same host. */
+  readonly identities: CollectedIdentities = new CollectedIdentities();
   readonly #pairs = new Map<number, KeptPair>();
   #least = Infinity;
   #greatest = 0;
@@ -155,6 +158,7 @@ export class PoolTables {
     return new Map([
       ...namedWeights(weights),
       ...saved,
+      ...this.identities.save(),
       ...this.#remembered ??= this.#remember(measured),
       ...this.#learned ??= this.learned(),
     ]);

@@ -1,0 +1,56 @@
+import { assertEquals } from "@std/assert";
+import { tensorOf, type Tensors } from "../../../lib/base/safetensors_header.ts";
+import { hashesOf, keyOfHashes } from "../../../lib/model/embedding_table.ts";
+import { CollectedIdentities, IDENTITIES, Identities } from "../../../lib/model/pool/identities.ts";
+import { faultOfNumbers } from "../../../lib/model/tensor_bounds.ts";
+
+const [A, B, C, D, E, F] = [1, 2, 3, 4, 5, 6].map((host) => hashesOf(Uint8Array.of(192, 0, 2, host)));
+const keysOf = (hashes: readonly (typeof A)[]) => hashes.map(keyOfHashes);
+
+function collected(identities: [typeof A, number][]): CollectedIdentities {
+  const all = new CollectedIdentities();
+  for (const [hashes, identity] of identities) all.add(hashes, identity);
+  return all;
+}
+
+Deno.test("identities are the addresses of one probe, without those that several probes share, in any order of the data", () => {
+  // B is seen with two probes, C with several that the rows do not tell; E is the only one of its probe.
+  const seen: [typeof A, number][] = [[A, 7], [B, 7], [B, 9], [C, -1], [D, 7], [C, 7], [E, 8], [A, 7], [
+    F,
+    7,
+  ]];
+  const all = collected(seen);
+  assertEquals(all.counts(), { identified: 3, shared: 2, ignored: 0 });
+  const tensors = all.save();
+  assertEquals(collected(seen.toReversed()).save(), tensors);
+  const identities = new Identities(tensors);
+  for (const [asked, others] of [[A, [D, F]], [D, [A, F]], [F, [A, D]]] as const) {
+    assertEquals(keysOf(identities.addressesLike(asked)), keysOf(others).sort((a, b) => a - b));
+  }
+  for (const asked of [B, C, E]) assertEquals(identities.addressesLike(asked), []);
+});
+
+Deno.test("a probe with more than 1,024 addresses is ignored; without identities there is no tensor", () => {
+  const ofMany = (count: number) =>
+    collected(Array.from({ length: count }, (_, i) => [hashesOf(Uint8Array.of(10, 0, i >> 8, i & 255)), 0]));
+  assertEquals(ofMany(1024).counts(), { identified: 1024, shared: 0, ignored: 0 });
+  assertEquals(ofMany(1025).counts(), { identified: 0, shared: 0, ignored: 1025 });
+  assertEquals(ofMany(1025).save().size, 0);
+  assertEquals(new Identities(new Map()).addressesLike(A), []);
+});
+
+Deno.test("faultOfNumbers() names impossible identities", () => {
+  const tensors = collected([[A, 1], [B, 1]]).save();
+  assertEquals(faultOfNumbers(tensors), undefined);
+  const values = tensorOf(tensors, IDENTITIES[0], "U32");
+  const faults: [(i: number) => number, string][] = [
+    [(i: number) => values[(i + 3) % 6], "rows in ascending order of their hashes"],
+    [(i: number) => i % 3 === 2 ? 2 ** 20 : values[i], "a whole number from 0 to 524287"],
+  ];
+  for (const [change, wanted] of faults) {
+    const changed: Tensors = new Map([[IDENTITIES[0], Uint32Array.from(values.keys(), change)]]);
+    assertEquals(faultOfNumbers(changed)?.endsWith(wanted), true, faultOfNumbers(changed));
+  }
+  const cut: Tensors = new Map([[IDENTITIES[0], values.slice(0, 4)]]);
+  assertEquals(faultOfNumbers(cut), "tensor pool.identities has 4 numbers, expected rows of 3");
+});
