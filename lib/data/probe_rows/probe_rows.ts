@@ -12,7 +12,7 @@
  * @module
  */
 import { ensure, UsageError } from "../../base/errors.ts";
-import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "./probe_row.ts";
+import { encodeProbeRow, type ProbeRow, probeRowSrcId, SEVERAL_PROBES } from "./probe_row.ts";
 import { IdNumbering, KeyKind, KeyTable, wordsToAddress } from "./external_sort/keys.ts";
 import { type Group, type ProbeColumns, probeSchema } from "./external_sort/probe_columns.ts";
 import { PartitionSorter, type RowSink, rowsWithin } from "./external_sort/sorted_rows.ts";
@@ -22,7 +22,7 @@ import { recordShardName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
 import type { ShardedStage, ShardedStageOptions, ShardJob, SplitSource } from "./stage_threads.ts";
 import { rowBytes } from "./external_sort/spill.ts";
-import { SPLIT_NAMES } from "./splits.ts";
+import { type KeyedBatch, SPLIT_NAMES } from "./splits.ts";
 import type { StageHooks } from "../../io/threads/stage_hooks.ts";
 
 /** The share of the memory limit for the rows of a partition and for sorting them. */
@@ -79,10 +79,11 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
     rowShare: ONLY_TASK,
     ownShards,
     schema,
-    columns: [],
-    columnsOf: ({ batch, srcId, dstId, groupId }) => {
-      const columns = [batch.eventTimeUs, batch.rttMs, srcId, dstId];
-      return groupBy === "src_addr" ? columns : [...columns, groupId];
+    columns: ["prbId"],
+    columnsOf: (keyed) => {
+      const { batch, srcId, dstId, groupId } = keyed;
+      const last = groupBy === "src_addr" ? probesOf(keyed) : groupId;
+      return [batch.eventTimeUs, batch.rttMs, srcId, dstId, last];
     },
     subdivisions: (numRows) => {
       const rowsPerShard = numRows / (inputManifests ? own.length : numShards[0]);
@@ -103,6 +104,21 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
       return writeShard(job, options, sorter);
     },
   };
+}
+
+/** The keys of the probes; of the sources where the probe is unknown. */
+function probesOf({ batch: { prbId }, keys, srcId }: KeyedBatch): Uint32Array {
+  if (!prbId) return srcId;
+  // Few addresses have more than one probe, so each probe is looked up once.
+  const [prbIdOf, keyOf] = [new Float64Array(keys.size).fill(NaN), new Uint32Array(keys.size)];
+  return srcId.map((id, row) => {
+    if (!(prbId[row] >= 0)) return id;
+    if (prbIdOf[id] !== prbId[row]) {
+      prbIdOf[id] = prbId[row];
+      keyOf[id] = keys.idOfProbe(prbId[row]);
+    }
+    return keyOf[id];
+  });
 }
 
 function checkRowSize({ maxRowSizeBytes, memoryLimitBytes }: ProbeRowsOptions): void {
@@ -168,6 +184,7 @@ class RowCutter implements RowSink {
   readonly #sources = new IdNumbering();
   readonly #destinations = new IdNumbering();
   #group: Group | undefined;
+  #prbId: number | undefined;
   #numRows = 0;
   #sizeBytes = RECORD_OVERHEAD_BYTES;
   #timeUs = new Float64Array(1024);
@@ -210,6 +227,14 @@ class RowCutter implements RowSink {
     this.#dstIndex[at] = this.#destinations.numberOf(dst);
     this.#version[at] = this.#addresses.kinds[dst];
     this.#rttMs[at] = columns.rttMs[row];
+    if (columns.further.length > 0) this.#addProbe(keys, columns.further[0][row]);
+  }
+
+  /** @param id The key of the probe, or of an address if it is unknown. */
+  #addProbe({ words, kinds }: KeyTable, id: number): void {
+    if (kinds[id] !== KeyKind.PROBE) return;
+    const prbId = words[4 * id + 2] * 2 ** 32 + words[4 * id + 3];
+    if (this.#prbId !== prbId) this.#prbId = this.#prbId === undefined ? prbId : SEVERAL_PROBES;
   }
 
   flush(): void {
@@ -221,6 +246,7 @@ class RowCutter implements RowSink {
     );
     this.#emit({
       srcId: srcIdOf(this.#group, srcAddrs[0]),
+      ...(this.#prbId !== undefined && { prbId: this.#prbId }),
       eventTimeUs: this.#timeUs.subarray(0, n),
       srcAddrs,
       srcIndex: this.#srcIndex.subarray(0, n),
@@ -229,6 +255,7 @@ class RowCutter implements RowSink {
       ipVersion: this.#version.subarray(0, n),
       rttMs: this.#rttMs.subarray(0, n),
     });
+    this.#prbId = undefined;
     this.#numRows = 0;
     this.#sizeBytes = RECORD_OVERHEAD_BYTES;
     this.#sources.clear();

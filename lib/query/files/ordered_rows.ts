@@ -195,7 +195,7 @@ export function* readOrdered(folder: string, index: SpillIndex): Generator<Order
     keys.clear();
     const into = SCHEMA.map((column) => makeColumn(column, block.numRows));
     block.read({ into, at: 0, keys });
-    const columns = nameColumns(into, keys);
+    const columns = nameColumns(SCHEMA, into, keys);
     const addresses = new BlockAddresses(keys);
     for (let row = 0; row < block.numRows; row++) {
       const groupId = columns.group[row];

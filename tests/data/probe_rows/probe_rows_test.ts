@@ -14,6 +14,7 @@ import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import {
   decodeProbeRow,
   encodeProbeRow,
+  probeOf,
   type ProbeRow,
   probeRowSrcId,
 } from "../../../lib/data/probe_rows/probe_row.ts";
@@ -87,6 +88,11 @@ Deno.test("buildProbeRows() writes each source's measurements in time order, cut
     assertHolds(rows, batch, groupBy);
     const sum = (count: string) => SPLIT_NAMES.reduce((sum, split) => sum + splits[split][count], 0);
     assertEquals([sum("measurements"), sum("records"), sum("shards")], [20_000, rows.length, 6]);
+    const probes = new Map(batch.srcAddr.map((address, row) => [address, batch.prbId?.[row]]));
+    for (const row of rows) {
+      assertEquals(row.prbId, groupBy === "src_addr" ? probes.get(row.srcAddrs[0]) : undefined);
+      assertEquals(probeOf(row), probes.get(row.srcAddrs[0]));
+    }
     const parts = Map.groupBy(rows, ({ srcId }) => srcId);
     assertEquals(sum("sources"), parts.size);
     assert(Math.max(...[...parts.values()].map(({ length }) => length)) > 5, "a long history is cut");
@@ -204,6 +210,26 @@ Deno.test("buildProbeRows() rejects rows without a probe id when grouping by it"
   const lines = Deno.readTextFileSync(folder.at("out/rejects.jsonl")).trimEnd().split("\n");
   assertEquals(lines.map((line) => JSON.parse(line).row), [3, 50, 7]);
   assertEquals(lines.map((line) => JSON.parse(line).detail), ["prb_id", "prb_id", "nowhere"]);
+});
+
+Deno.test("a row of an address has the number of its probe if the file tells it, and -1 for several probes", async () => {
+  using folder = new TemporaryFolder();
+  const batch = sampleBatch({ numRows: 300 });
+  const { srcAddr, prbId = new Float64Array() } = batch;
+  const probes = new Map<string, number | undefined>(srcAddr.map((address, row) => [address, prbId[row]]));
+  const byAddress = [...Map.groupBy(srcAddr.keys(), (row) => srcAddr[row])];
+  const [nat, unknown, partly] = byAddress.sort(([, a], [, b]) => b.length - a.length);
+  prbId[nat[1][0]] = 7;
+  probes.set(nat[0], -1);
+  unknown[1].forEach((row, i) => prbId[row] = i % 2 === 0 ? NaN : -9);
+  probes.set(unknown[0], undefined);
+  prbId[partly[1][0]] = NaN;
+  writeParquet(folder.at("in.parquet"), batch);
+  const options = { ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  assertEquals((await buildProbeRows(options)).rejected, {});
+  const rows = await readRecords(folder.at("out"));
+  for (const row of rows) assertEquals(probeOf(row), probes.get(row.srcAddrs[0]), row.srcAddrs[0]);
+  assertEquals(rows.filter(({ prbId }) => prbId === undefined).length, 1);
 });
 
 Deno.test("buildProbeRows() names a missing column and leaves an empty folder", async () => {

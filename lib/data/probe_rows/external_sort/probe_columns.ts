@@ -16,9 +16,12 @@ const BASE_SCHEMA: readonly SpillColumn[] = [
   { name: "dst", type: "key" },
 ];
 
-/** The spill file's columns. When grouping by src_addr, the source's address is the group's key. */
+/**
+ * The spill file's columns. When grouping by src_addr, the source's address is the group's key, and the probe
+ * is a further column: the address if it is unknown.
+ */
 export function probeSchema(groupBy: GroupKey): readonly SpillColumn[] {
-  return groupBy === "src_addr" ? BASE_SCHEMA : [...BASE_SCHEMA, { name: "group", type: "key" }];
+  return [...BASE_SCHEMA, { name: groupBy === "src_addr" ? "probe" : "group", type: "key" }];
 }
 
 export interface ProbeColumns {
@@ -38,15 +41,20 @@ export interface ProbeColumns {
   further: readonly ColumnData[];
 }
 
-/** Names the columns of a block of {@link probeSchema}. If there is a group, more columns may follow. */
-export function nameColumns(columns: readonly ColumnData[], keys: KeyTable): ProbeColumns {
-  const [timeUs, rttMs, src, dst, group, ...further] = columns;
+/** Names the columns of a block: those of every schema, then the group if it is not the source. */
+export function nameColumns(
+  schema: readonly SpillColumn[],
+  columns: readonly ColumnData[],
+  keys: KeyTable,
+): ProbeColumns {
+  const [timeUs, rttMs, src, dst, ...further] = columns;
+  const group = schema[4].name === "group" ? further.shift() : src;
   return {
     timeUs: timeUs as Float64Array,
     rttMs: rttMs as Float32Array | Float64Array,
     src: src as Uint32Array,
     dst: dst as Uint32Array,
-    group: (group ?? src) as Uint32Array,
+    group: group as Uint32Array,
     keys,
     further,
   };

@@ -86,7 +86,7 @@ export class PartitionSorter {
       block.read({ into: this.#columns, at, keys: this.#keys });
       at += block.numRows;
     }
-    return nameColumns(this.#columns, this.#keys);
+    return nameColumns(this.#spill.schema, this.#columns, this.#keys);
   }
 
   *#sortInMemory(columns: ProbeColumns, numRows: number): Generator<{ group: Group; rows: Uint32Array }> {
@@ -188,7 +188,7 @@ class RunCursor {
   constructor(readonly run: number, readonly runs: SpillReader, readonly seed: number) {
     // In reverse: the first block is last.
     this.#blocks = runs.blocks(run).reverse();
-    this.columns = nameColumns(runs.schema.map((column) => makeColumn(column, 0)), this.#keys);
+    this.columns = nameColumns(runs.schema, runs.schema.map((column) => makeColumn(column, 0)), this.#keys);
     this.group = { words: [0, 0, 0, 0], kind: -1, hash: new Uint32Array(4) };
   }
 
@@ -209,7 +209,7 @@ class RunCursor {
     const into = this.runs.schema.map((column) => makeColumn(column, block.numRows));
     this.#keys.clear();
     block.read({ into, at: 0, keys: this.#keys });
-    this.columns = nameColumns(into, this.#keys);
+    this.columns = nameColumns(this.runs.schema, into, this.#keys);
     this.#numRows = block.numRows;
     this.#groupId = -1;
     this.row = 0;
