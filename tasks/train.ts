@@ -2,6 +2,7 @@
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { PhaseProgress, Progress } from "../lib/cli/progress.ts";
+import { type IdentityCounts, MAX_ADDRESSES_OF_ONE } from "../lib/model/pool/identities.ts";
 import { fitPoolOf, type FitPoolOptions, type FittedPool, validationErrors } from "../lib/eval/fit_pool.ts";
 import { formatCount, formatLoss } from "../lib/base/text.ts";
 import { defineStage, serveStage, snakeKeys, type StageContext, type StageResult } from "../lib/cli/stage.ts";
@@ -193,10 +194,18 @@ function describe(result: TrainResult, pool: FittedPool | null): string {
       `  pool             ${pool.poolBits.toFixed(2)} bits per RTT of ${pool.numMeasurements} validation ` +
       "questions " +
       `(the network alone: ${pool.modelBits.toFixed(2)})`,
+      ...describeIdentities(pool.identities),
     ]),
     `  checkpoint       ${result.checkpoint ?? "none"}`,
     `  report           ${result.report}`,
   ].join("\n");
+}
+
+function describeIdentities({ identified, shared, ignored }: IdentityCounts): string[] {
+  return identified + shared + ignored === 0 ? [] : [
+    `  identities       ${identified} addresses of probes with several; left out: ${shared} of several probes, ` +
+    `${ignored} of a prb_id with more than ${MAX_ADDRESSES_OF_ONE}`,
+  ];
 }
 
 if (import.meta.main) serveStage(trainStage);

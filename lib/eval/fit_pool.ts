@@ -26,6 +26,7 @@ import { PLACE_TABLE } from "../model/model_config.ts";
 import type { KnownOfQuestion } from "../model/pool/forecast.ts";
 import type { PlaceOf } from "../model/pool/placed_pairs.ts";
 import { type FailureCase, fitFailures } from "../model/pool/no_reply.ts";
+import type { IdentityCounts } from "../model/pool/identities.ts";
 import { indexOfCode } from "../model/pool/kernel_mixture.ts";
 import { Pool, pooledProbability } from "../model/pool/pool.ts";
 import type { PoolWeights } from "../model/pool/forecasts.ts";
@@ -71,6 +72,7 @@ export interface FittedPool {
   /** Mean -log2 P(code | a reply) over these questions, by the model and by the pool. */
   readonly modelBits: number;
   readonly poolBits: number;
+  readonly identities: IdentityCounts;
 }
 
 /**
@@ -136,7 +138,11 @@ export async function fitPoolOf(
     tables.save(fitted, fitFailures(failures)),
     checkpoint.state.files.model.sha256,
   );
-  return { numMeasurements: cases.length, ...bitsOf(cases, fitted) };
+  return {
+    numMeasurements: cases.length,
+    identities: tables.identities.counts(),
+    ...bitsOf(cases, fitted),
+  };
 }
 
 /**

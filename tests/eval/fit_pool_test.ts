@@ -39,6 +39,7 @@ Deno.test("fitPoolOf() adds a pool to a checkpoint once, reproducibly, and the p
     const checkpoint = loadCheckpoint(run);
     assert(checkpoint.pool && named(checkpoint.pool, "pool.nodes").length > 0);
     // The addresses of a row are one probe.
+    assertEquals(fitted.identities, { identified: 60, shared: 0, ignored: 0 });
     const [v4, v6] = ["10.0.0.0", "2001:db8::"].map((address) => hashesOf(addressBytes(address)));
     const others = new Identities(checkpoint.pool).addressesLike(v4);
     assertEquals(others.map(keyOfHashes), [keyOfHashes(v6)]);

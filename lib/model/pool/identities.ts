@@ -14,13 +14,24 @@ import { HASHES, Rows, type Tensor, whole } from "../possible_numbers.ts";
 
 /** Further addresses have no identity: 6 MB. */
 const MAX_ADDRESSES = 2 ** 19;
-const MAX_ADDRESSES_OF_ONE = 1024;
+/** An identity with more is ignored. */
+export const MAX_ADDRESSES_OF_ONE = 1024;
 
 /** The addresses of identities with several addresses, and the number of the identity. Pools without have none. */
 export const IDENTITIES: Tensor = ["pool.identities", [...HASHES, whole(0, MAX_ADDRESSES - 1)], "U32"];
 
 /** The identity of an address that several hosts share. */
 const SHARED = -1;
+
+/** Counts of addresses. */
+export interface IdentityCounts {
+  /** With other addresses of the same host. */
+  readonly identified: number;
+  /** Left out, because several hosts share them. */
+  readonly shared: number;
+  /** Left out, because their identity has too many addresses. */
+  readonly ignored: number;
+}
 
 /** Identities while they are collected from the training data. */
 export class CollectedIdentities {
@@ -35,8 +46,7 @@ export class CollectedIdentities {
     if (!known && this.#addresses.size < MAX_ADDRESSES) this.#addresses.set(key, { hashes, identity });
   }
 
-  /** Counts addresses: those of a tensor, those that several hosts share, and those of ignored identities. */
-  counts(): { identified: number; shared: number; ignored: number } {
+  counts(): IdentityCounts {
     const { shared, several, tooMany } = this.#grouped();
     const [identified, ignored] = [several, tooMany].map((each) => each.flat().length);
     return { identified, shared: shared.length, ignored };
