@@ -56,6 +56,7 @@ Deno.test("train trains, evaluates, saves and reports the results", async () => 
   assertLess(json.padding, 0.3);
   assert(json.tokens_per_second > 0);
   assertEquals(json.checkpoint, join(run, "checkpoints", "step-00000040"));
+  assertEquals(json.pool.identities, { identified: 60, shared: 0, ignored: 0 });
   assert(json.pool.num_measurements > 0 && exists(join(json.checkpoint, "pool.safetensors")));
   assertEquals(json.report, join(run, "report.html"));
   assertStringIncludes(Deno.readTextFileSync(json.report), "<td>40 of 40</td>");
