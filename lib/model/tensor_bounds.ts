@@ -13,6 +13,7 @@ import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY, PLACE_TABLE } from "./m
 import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { faultOfWeights, MEMORIES, NUM_COMPONENTS, weightsOf } from "./pool/forecasts.ts";
+import { NEIGHBOUR_WEIGHTS, NEIGHBOUR_WIDTHS } from "./pool/pair_neighbours.ts";
 import { faultsOfIdentities, IDENTITIES } from "./pool/identities.ts";
 import { indexOfCode } from "./pool/kernel_mixture.ts";
 import { type MemoryName, memoryTensors } from "./pool/pair_memory.ts";
@@ -161,6 +162,11 @@ function* faultsBetween(tensors: Tensors): Generator<string> {
     }
   }
   yield* faultsOfPoolWeights(weightsOf(tensors));
+  const ofNeighbours = Rows.of(tensors, NEIGHBOUR_WEIGHTS);
+  yield* ofNeighbours.where(0, "weights that add up to at most 1", (row) => {
+    const sum = NEIGHBOUR_WIDTHS.reduce((sum, _, w) => sum + ofNeighbours.at(row, w), 0);
+    return sum > 1 + MOST_ROUNDING;
+  });
   const rows = (part: keyof typeof POOL_TENSORS) => Rows.of(tensors, POOL_TENSORS[part]);
   yield* faultsOfMemory(rows);
   yield* faultsOfTries(rows("endTries"));

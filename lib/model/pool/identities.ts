@@ -7,7 +7,6 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { type Hashes, keyOfHashes } from "../embedding_table.ts";
 import { HASHES, Rows, type Tensor, whole } from "../possible_numbers.ts";
@@ -79,7 +78,6 @@ export class CollectedIdentities {
 /** The identities of a checkpoint. */
 export class Identities {
   readonly #numbers = new Map<number, number>();
-  readonly #addresses = new Map<number, Hashes[]>();
 
   constructor(tensors: Tensors) {
     if (!tensors.has(IDENTITIES[0])) return;
@@ -87,15 +85,12 @@ export class Identities {
     for (let at = 0; at < rows.length; at += IDENTITIES[1].length) {
       const [hash1, hash2, number] = rows.subarray(at, at + IDENTITIES[1].length);
       this.#numbers.set(keyOfHashes({ hash1, hash2 }), number);
-      getOrMake(this.#addresses, number, (): Hashes[] => []).push({ hash1, hash2 });
     }
   }
 
-  /** The hashes of the other addresses of the same host, in ascending order of their keys. */
-  addressesLike(hashes: Hashes): Hashes[] {
-    const key = keyOfHashes(hashes);
-    const addresses = this.#addresses.get(this.#numbers.get(key) ?? -1) ?? [];
-    return addresses.filter((other) => keyOfHashes(other) !== key);
+  /** The number of the host that has an address among others; undefined if that is not known. */
+  numberOf(address: Hashes): number | undefined {
+    return this.#numbers.get(keyOfHashes(address));
   }
 }
 

@@ -12,19 +12,22 @@ import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors
 import { hashesOf, pairHashes } from "../embedding_table.ts";
 import { COUNT, Rows, SHARE, type Tensor } from "../possible_numbers.ts";
 import type { KnownOfQuestion, Memory } from "./forecast.ts";
+import { Identities } from "./identities.ts";
 import { type Kernel, logOfCode } from "./kernel_mixture.ts";
 import { type End, END_BYTES, endOf, endRow, endsOf, faultsOfEnds } from "./pair_kriging.ts";
 import { memoriesOf, type PairMemory } from "./pair_memory.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
 /** How closely two addresses are related, from none to the same address. */
-const [NONE, COUNTRY, AS, CITY, PREFIX, SAME] = Array.from({ length: 6 }, (_, i) => i);
+const [NONE, COUNTRY, AS, CITY, PREFIX, HOST, SAME] = Array.from({ length: 7 }, (_, i) => i);
 
 /**
  * What must relate the sources and the destinations of a neighbour, the nearest first, and the weight of such
  * neighbours before any measurement.
  */
 const LEVELS: readonly (readonly [sources: number, destinations: number, weight: number])[] = [
+  [HOST, SAME, 0.6],
+  [SAME, HOST, 0.6],
   [PREFIX, SAME, 0.4],
   [SAME, PREFIX, 0.6],
   [CITY, SAME, 0.3],
@@ -96,6 +99,9 @@ class PairNeighbours {
   readonly #ends: readonly (readonly End[])[];
   readonly #pairs: Uint32Array;
   readonly #memories: readonly PairMemory[];
+  readonly #identities: Identities;
+  /** By role; undefined if an endpoint has no identity. */
+  readonly #hosts: readonly (readonly (number | undefined)[])[];
   /** The relations of recent questions' endpoints to all endpoints of the same role. */
   readonly #related = [new Map<string, Uint8Array>(), new Map<string, Uint8Array>()];
   readonly #logs = new Map<number, readonly number[]>();
@@ -109,6 +115,10 @@ class PairNeighbours {
       placeOf,
     );
     this.#memories = memoriesOf(tensors);
+    this.#identities = new Identities(tensors);
+    this.#hosts = this.#ends.map((ends) =>
+      ends.map(({ address }) => this.#identities.numberOf(hashesOf(address)))
+    );
   }
 
   /** The nearest neighbours of a pair; undefined if no pair is related to it. */
@@ -152,7 +162,11 @@ class PairNeighbours {
     if ((known.size + 1) * ends.length > MAX_CACHED_BYTES && !known.has(name)) known.clear();
     return getOrMake(known, name, () => {
       const end = endOf(name, this.placeOf);
-      return Uint8Array.from(ends, (other) => relationOf(end, other));
+      const host = this.#identities.numberOf(hashesOf(end.address));
+      return Uint8Array.from(ends, (other, i) => {
+        const relation = relationOf(end, other);
+        return relation < SAME && host !== undefined && host === this.#hosts[role][i] ? HOST : relation;
+      });
     });
   }
 }

@@ -111,6 +111,6 @@ Deno.test("a case counts in proportion to its weight", () => {
   });
   const three = Array.from({ length: 3 }, () => ({ kind, events: [event(2)] }));
   const others = Array.from({ length: 3 }, () => ({ kind, events: [event(3)] }));
-  const counted = fitPool([...three, ...others.map((each) => ({ ...each, weight: 1 / 3 }))]);
-  fitPool([...three, others[0]]).forEach((weight, i) => assertAlmostEquals(counted[i], weight, 1e-9));
+  const { ofKinds: counted } = fitPool([...three, ...others.map((each) => ({ ...each, weight: 1 / 3 }))]);
+  fitPool([...three, others[0]]).ofKinds.forEach((weight, i) => assertAlmostEquals(counted[i], weight, 1e-9));
 });
