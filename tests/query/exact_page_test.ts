@@ -8,7 +8,12 @@ import type { TensorArray } from "../../lib/base/safetensors_header.ts";
 import { fromFileUrl } from "@std/path";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { lightFloorMs } from "../../lib/data/addresses/light_floor.ts";
-import { addressNumber, PlaceTable } from "../../lib/data/addresses/place_table.ts";
+import {
+  addressNumber,
+  type LocatedPlace,
+  NOWHERE,
+  PlaceTable,
+} from "../../lib/data/addresses/place_table.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressEmbeddings, EmbeddingCursor } from "../../lib/model/address_embeddings.ts";
@@ -39,7 +44,12 @@ import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
 import { indexFrom, indexOfCode, NUM_CODES } from "../../lib/model/pool/kernel_mixture.ts";
 import { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { pValueOfNoReply, pValueOfReply } from "../../lib/query/score/surprise.ts";
+import { keyOfHashes } from "../../lib/model/embedding_table.ts";
+import { IDENTITIES } from "../../lib/model/pool/identities.ts";
+import { PAIR_NEIGHBOURS } from "../../lib/model/pool/pair_neighbours.ts";
 import type { PooledForecast } from "../../lib/model/pool/pool.ts";
+import { fitPool } from "../../lib/model/pool/pool_fit.ts";
+import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
 import { distributionOf, FIRST_BYTES, firstByteMasses, massOf } from "../../lib/query/rtt/rtt_bytes.ts";
@@ -70,7 +80,7 @@ function hashesOf(seed: number, address: string): Hashes[] {
 }
 
 Deno.test("EXACT.md contains vectors of every kind", () => {
-  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 1, 6, 4, 2, 2, 1, 6]);
+  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 1, 6, 4, 2, 2, 1, 1, 6]);
 });
 
 const both = ({ hash1, hash2 }: Hashes) => [hash1, hash2];
@@ -191,6 +201,38 @@ Deno.test("EXACT.md: ages, and kernels in time", () => {
     const at = sharesAt(shares, pair, timeS, "rtts");
     assertAlmostEquals(at[from], 1 - part, 1e-6);
     assertAlmostEquals(at[to], part, 1e-6);
+  }
+});
+
+Deno.test("EXACT.md: neighbours", () => {
+  for (const { addresses, pairs, questions } of vectors.neighbours) {
+    const placeOf = (address: string): LocatedPlace => {
+      const [, asNumber, country, latitude, longitude] = addresses.find(([known]: Vector) =>
+        known === address
+      ) ?? [];
+      const position = latitude && longitude ? { latitude, longitude } : undefined;
+      return { ...NOWHERE, position, country: country ?? 0, asNumber: asNumber ?? 0 };
+    };
+    const tables = new PoolTables(placeOf);
+    const endOf = (address: string) => PoolTables.endOf(addressBytes(address));
+    for (const [source, destination, codes] of pairs) {
+      codes.forEach((code: number) => tables.add(endOf(source), endOf(destination), code, 1_700_000_000));
+    }
+    const hosts = addresses.flatMap(([address, , , , , host]: Vector) =>
+      host === null ? [] : [{ ...endOf(address).hashes, host }]
+    ).sort((a, b) => keyOfHashes(a) - keyOfHashes(b));
+    const rows = Uint32Array.from(hosts.flatMap(({ hash1, hash2, host }) => [hash1, hash2, host]));
+    const tensors = new Map([...tables.save(fitPool([])), [IDENTITIES[0], rows] as const]);
+    const known = PAIR_NEIGHBOURS.open(tensors, placeOf);
+    for (const [source, destination, cell, kernels] of questions) {
+      const found = known.nearest({ source, destination });
+      assertEquals(found?.cell ?? null, cell);
+      assertEquals(found?.logs.length ?? 0, kernels.length);
+      found?.logs.forEach(({ log, mass }, i) => {
+        assertAlmostEquals(log, kernels[i][0], 1e-6);
+        assertAlmostEquals(mass, kernels[i][1], 1e-6);
+      });
+    }
   }
 });
 
