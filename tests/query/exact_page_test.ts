@@ -27,6 +27,7 @@ import {
   advance,
   beginAddress,
   type Hashes,
+  keyOfHashes,
   NO_ROW,
   pairHashes,
   pairKeysOf,
@@ -44,7 +45,7 @@ import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
 import { indexFrom, indexOfCode, NUM_CODES } from "../../lib/model/pool/kernel_mixture.ts";
 import { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { pValueOfNoReply, pValueOfReply } from "../../lib/query/score/surprise.ts";
-import { keyOfHashes } from "../../lib/model/embedding_table.ts";
+
 import { IDENTITIES } from "../../lib/model/pool/identities.ts";
 import { PAIR_NEIGHBOURS } from "../../lib/model/pool/pair_neighbours.ts";
 import type { PooledForecast } from "../../lib/model/pool/pool.ts";
@@ -220,8 +221,8 @@ Deno.test("EXACT.md: neighbours", () => {
     }
     const hosts = addresses.flatMap(([address, , , , , host]: Vector) =>
       host === null ? [] : [{ ...endOf(address).hashes, host }]
-    ).sort((a, b) => keyOfHashes(a) - keyOfHashes(b));
-    const rows = Uint32Array.from(hosts.flatMap(({ hash1, hash2, host }) => [hash1, hash2, host]));
+    ).sort((a: Hashes, b: Hashes) => keyOfHashes(a) - keyOfHashes(b));
+    const rows = Uint32Array.from(hosts.flatMap(({ hash1, hash2, host }: Vector) => [hash1, hash2, host]));
     const tensors = new Map([...tables.save(fitPool([])), [IDENTITIES[0], rows] as const]);
     const known = PAIR_NEIGHBOURS.open(tensors, placeOf);
     for (const [source, destination, cell, kernels] of questions) {

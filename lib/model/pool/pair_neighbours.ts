@@ -26,9 +26,9 @@ const [NONE, COUNTRY, AS, CITY, PREFIX, HOST, SAME] = Array.from({ length: 7 }, 
  * neighbours before any measurement.
  */
 const LEVELS: readonly (readonly [sources: number, destinations: number, weight: number])[] = [
-  [HOST, SAME, 0.6],
-  [SAME, HOST, 0.6],
-  [PREFIX, SAME, 0.4],
+  [HOST, SAME, 0.4],
+  [SAME, HOST, 0.4],
+  [PREFIX, SAME, 0.2],
   [SAME, PREFIX, 0.6],
   [CITY, SAME, 0.3],
   [SAME, CITY, 0.3],
