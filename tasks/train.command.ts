@@ -12,7 +12,11 @@ export const trainCommand = command({
   example: "--data data/rows --run runs/first --config demo --set train.batchSize=16",
   main: ["data", "run", "config", "maxTime", "geo"],
   options: {
-    data: option.path(uses.rowsWithOrigin, "folder of probe rows", { required: true }),
+    data: option.paths(
+      uses.rowsWithOrigin,
+      "folder of probe rows; several folders are campaigns that one model learns (data.campaignExponent)",
+      { required: true },
+    ),
     run: option.path(uses.outputFolder, "folder of the run; an existing run is continued", {
       required: true,
     }),

@@ -3,6 +3,7 @@ import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { PhaseProgress, Progress } from "../lib/cli/progress.ts";
 import { type IdentityCounts, MAX_ADDRESSES_OF_ONE } from "../lib/model/pool/identities.ts";
+import { requireSameSources } from "../lib/eval/eval_rows.ts";
 import { fitPoolOf, type FitPoolOptions, type FittedPool, validationErrors } from "../lib/eval/fit_pool.ts";
 import { formatCount, formatLoss } from "../lib/base/text.ts";
 import { defineStage, serveStage, snakeKeys, type StageContext, type StageResult } from "../lib/cli/stage.ts";
@@ -56,13 +57,15 @@ async function trainOn(
     );
   }
   const progress = new TrainingProgress(context);
-  requireProbeRows(options.data, "train on");
-  const checked = await checkInputs([options.data, ...options.poolData], options, context);
+  const validationDirs = [...new Set([...options.poolData, ...options.data])];
+  for (const folder of options.data) requireProbeRows(folder, "train on");
+  const checked = await checkInputs(validationDirs, options, context);
+  for (const folder of validationDirs) requireSameSources(folder, options.data[0]);
   const pools = new Map<string, FittedPool>();
   const validation = (checkpoint: string): FitPoolOptions => ({
     checkpoint,
     dataDir: options.data,
-    validationDirs: [...new Set([...options.poolData, options.data])],
+    validationDirs,
     checked,
     onCorrupt: options.onCorrupt,
     maxMeasurements: options.poolMeasurements,

@@ -41,8 +41,8 @@ export interface OpenEvalRows extends EvalRows, Disposable {
 
 export interface EvalRowsOptions {
   split: SplitName;
-  /** Probe rows whose `train` split the model was trained on (the same folder). */
-  trainDir?: string | undefined;
+  /** Probe rows whose `train` split the model was trained on, or one folder per campaign (the same folder). */
+  trainDir?: string | readonly string[] | undefined;
   /** Manifests of the rows (default: read from the folders). */
   checked?: CheckedOutputs | undefined;
   /** How damaged chunks are treated (error). */
@@ -62,8 +62,8 @@ export interface EvalRowsOptions {
  */
 export async function openEvalRows(dataDir: string, options: EvalRowsOptions): Promise<OpenEvalRows> {
   const { split, trainDir = dataDir, onCorrupt = "error" } = options;
-  const checked = options.checked ?? await checkOutputs([dataDir, trainDir], { onCorrupt });
-  requireSameSources(dataDir, trainDir);
+  const checked = options.checked ?? await checkOutputs([dataDir, ...[trainDir].flat()], { onCorrupt });
+  for (const folder of [trainDir].flat()) requireSameSources(dataDir, folder);
   const splitBy = splitModeOf(dataDir);
   if (!splitBy && !options.history) {
     const modes = SPLIT_MODES.join(" | ");
@@ -73,7 +73,7 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
     );
   }
   using opened = new DisposableStack();
-  const open = async (folder: string, name: string): Promise<ArrayRecordRowSource> =>
+  const open = async (folder: string | readonly string[], name: string): Promise<ArrayRecordRowSource> =>
     opened.use(await openProbeRows(folder, name, { checked, onCorrupt }));
   const heldOut = await open(dataDir, split);
   const training = await open(trainDir, "train");
@@ -113,7 +113,8 @@ function splitByOf(manifest: Manifest | undefined): SplitMode | undefined {
   return SPLIT_MODES.find((mode) => mode === manifest?.options["splitBy"]);
 }
 
-function requireSameSources(dataDir: string, trainDir: string): void {
+/** @throws {UserError} If the rows of two folders are of different kinds of sources. */
+export function requireSameSources(dataDir: string, trainDir: string): void {
   const groupByOf = (folder: string) => manifestsOf(folder).at(0)?.options["groupBy"];
   const ofData = groupByOf(dataDir);
   const ofTrain = groupByOf(trainDir);

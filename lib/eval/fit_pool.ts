@@ -51,8 +51,8 @@ const CASES_AT_ONCE = 512;
 export interface FitPoolOptions {
   /** One checkpoint's folder. */
   readonly checkpoint: string;
-  /** Probe rows whose `train` split it was trained on. */
-  readonly dataDir: string;
+  /** Probe rows whose `train` split it was trained on, or one folder per campaign. */
+  readonly dataDir: string | readonly string[];
   /** Probe rows whose `val` split chooses the weights; folders without one are skipped. */
   readonly validationDirs: readonly string[];
   /** Manifests of the rows (default: read from the folders). */

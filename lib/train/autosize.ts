@@ -24,8 +24,8 @@ interface NewestRtts {
   readonly destination: number;
   /** Oldest first, at most {@link NUM_HISTORY_RTTS}. */
   readonly codes: number[];
-  /** Unix time of the newest measurement, in seconds. */
-  timeS: number;
+  /** Their Unix times, in seconds. */
+  readonly timesS: number[];
 }
 
 /** Addresses are numbered from 0 to below this number. */
@@ -65,6 +65,7 @@ export class DataSurvey {
     };
     const seen = new Set<number>();
     const newestOf = new Map<number, NewestRtts>();
+    const secondCampaign = source.campaigns?.[1] ?? source.numRows;
     for (let index = 0; index < source.numRows; index++) {
       const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs, eventTimeUs } = source.row(index);
       this.numMeasurements += rttMs.length;
@@ -83,13 +84,17 @@ export class DataSurvey {
         const key = Math.min(from, to) * MAX_ADDRESSES + Math.max(from, to);
         let newest = newestOf.get(key);
         if (!newest) {
-          newest = { source: from, destination: to, codes: [], timeS };
+          newest = { source: from, destination: to, codes: [], timesS: [] };
           newestOf.set(key, newest);
           this.#newest.push(newest);
         }
-        if (newest.codes.length === NUM_HISTORY_RTTS) newest.codes.shift();
-        newest.codes.push(encodeRttCode(rttMs[i]));
-        newest.timeS = timeS;
+        const { codes, timesS } = newest;
+        let at = codes.length;
+        // Campaigns are in any order.
+        while (index >= secondCampaign && at > 0 && timesS[at - 1] > timeS) at--;
+        codes.splice(at, 0, encodeRttCode(rttMs[i]));
+        timesS.splice(at, 0, timeS);
+        if (codes.length > NUM_HISTORY_RTTS) [codes, timesS].forEach((each) => each.shift());
         this.#typical.add(from, to, rttMs[i]);
       }
     }
@@ -102,8 +107,9 @@ export class DataSurvey {
     for (let i = 0; i < this.#pairs.length; i += 2) {
       rows.claim(addresses[this.#pairs[i]], addresses[this.#pairs[i + 1]]);
     }
-    for (const { source, destination, codes, timeS } of this.#newest) {
+    for (const { source, destination, codes, timesS } of this.#newest) {
       const pair = rows.rowOfPair(addresses[source], addresses[destination]);
+      const timeS = timesS[timesS.length - 1];
       for (const rttCode of codes) rows.remember(pair, { rttCode, timeS });
     }
     const placeNodes = new Map<number, readonly number[]>();
@@ -220,25 +226,46 @@ export function autosizer(
   if (!autosize || !survey) {
     return (maxSteps) => ({ ...config, train: { ...train, steps: Math.min(train.steps, maxSteps) } });
   }
-  const { numMeasurements } = survey;
-  const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / tokensPerStep(config);
   const { model, perPair } = autosizedTables(config.model, { survey, places, autosize });
   return (maxSteps) => {
-    const stepsOf = (passes: number) =>
-      Math.min(train.steps, maxSteps, Math.max(MIN_STEPS, Math.ceil(passes * stepsPerPass)));
-    const first = stepsOf(autosize.passes);
-    const steps = Math.max(first, stepsOf(autosize.maxPasses ?? autosize.passes));
+    const { steps, firstSteps } = autosizedSteps(config, survey.numMeasurements, maxSteps);
+    const wanted = autosize.passes * stepsPerPass(config, survey.numMeasurements);
     // The first measurement of a pair is always unknown.
-    const dropShare = Math.max(0, autosize.passes * stepsPerPass / first - 1) / (perPair - 1);
+    const dropShare = Math.max(0, wanted / (firstSteps ?? steps) - 1) / (perPair - 1);
     const { pairVectors } = model;
     const hiding = pairVectors &&
       { ...pairVectors, dropShare: Math.min(pairVectors.dropShare, dropShare) };
     return {
       ...config,
       model: { ...model, pairVectors: hiding },
-      train: { ...train, steps, firstSteps: first < steps ? first : null },
+      train: { ...train, steps, firstSteps },
     };
   };
+}
+
+/**
+ * The steps of a run, at most those of its configuration, and those after which it may end.
+ *
+ * @param numMeasurements In the training data.
+ */
+export function autosizedSteps(
+  config: RunConfig,
+  numMeasurements: number,
+  maxSteps = Infinity,
+): Pick<RunConfig["train"], "steps" | "firstSteps"> {
+  const { autosize, train } = config;
+  if (!autosize) return { steps: Math.min(train.steps, maxSteps), firstSteps: train.firstSteps };
+  const stepsOf = (passes: number) => {
+    const wanted = Math.ceil(passes * stepsPerPass(config, numMeasurements));
+    return Math.min(train.steps, maxSteps, Math.max(MIN_STEPS, wanted));
+  };
+  const first = stepsOf(autosize.passes);
+  const steps = Math.max(first, stepsOf(autosize.maxPasses ?? autosize.passes));
+  return { steps, firstSteps: first < steps ? first : null };
+}
+
+function stepsPerPass(config: RunConfig, numMeasurements: number): number {
+  return numMeasurements * TOKENS_PER_MEASUREMENT / tokensPerStep(config);
 }
 
 /** Tokens of an IPv4 measurement with a time gap, padding included. */

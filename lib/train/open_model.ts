@@ -34,7 +34,7 @@ import { loadCheckpoint } from "./checkpoint.ts";
 import { originOf } from "./training_data.ts";
 
 interface ModelRun extends RunPlan {
-  readonly dataDir: string;
+  readonly dataDir: string | readonly string[];
   readonly seed: number;
   /** Undefined for a model without places. */
   readonly places: RunPlaces | undefined;

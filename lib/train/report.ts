@@ -74,7 +74,7 @@ function factsOf(run: ReportedRun, { records, checkpoint, engine }: RunState): [
     ["validation loss", lossOf(evaluated.at(-1), "eval/loss")],
     ["best validation loss", lossOf(best, "eval/loss")],
     ["skipped updates", String(numSkipped)],
-    ["data", `${dataDir} (fingerprint ${data})`],
+    ["data", `${[dataDir].flat().join(", ")} (fingerprint ${data})`],
     ...placesFact(config),
     ["teacher", loadedTeacher?.directory ?? "none"],
     ["seed", String(seed)],

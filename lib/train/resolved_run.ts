@@ -12,17 +12,18 @@ import { checkOutputs } from "../io/files/checked_outputs.ts";
 import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
 import { refuseOverlap } from "../io/files/real_path.ts";
 import { checkModelConfig, placesSchema } from "../model/model_config.ts";
-import { autosizer, DataSurvey } from "./autosize.ts";
+import { fingerprint } from "../io/files/inputs.ts";
+import { autosizedSteps, autosizer, DataSurvey } from "./autosize.ts";
 import { loadForResume } from "./checkpoint.ts";
 import type { CheckpointState, LoadedCheckpoint } from "./checkpoint_files.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import type { Communicator } from "./mpi/communicator.ts";
 import { loadTeacher } from "./open_model.ts";
 import { checkSameRun } from "./ranks.ts";
-import { planRun, type RunConfig, type RunIdentity, type RunPlan } from "./run_config.ts";
+import { lastingText, planRun, type RunConfig, type RunIdentity, type RunPlan } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, type OpenRows, openRows, type RowsOptions } from "./run_data.ts";
 import { openRunPlaces, type RunPlaces } from "./run_places.ts";
-import { checkNotWithin, type StartOptions } from "./run_start.ts";
+import { checkBeforeSizing, checkNotWithin, type StartOptions } from "./run_start.ts";
 import { StepPlan, stepsThatFill } from "./step_timing.ts";
 
 /** @internal What a run is resolved from. */
@@ -54,6 +55,7 @@ export interface ResolvedRun extends RunPlan, RunIdentity, RowsOptions, StartOpt
   readonly ranks: Communicator | undefined;
   readonly loadedTeacher: LoadedCheckpoint | undefined;
   readonly geo: readonly string[];
+  /** Undefined for a model without places, and for a run that continues and has its places. */
   readonly places: RunPlaces | undefined;
   /** See `CheckpointState.asked`. */
   readonly asked: string | undefined;
@@ -80,21 +82,26 @@ export async function resolveRun(options: RunOptions): Promise<ResolvedRun> {
   for (const path of [resumeFrom ?? initFrom, options.teacher]) {
     if (fresh && path !== undefined) checkNotWithin(path, runDir);
   }
-  refuseOverlap(runDir, [dataDir]);
-  const checked = options.checked ?? await checkOutputs([dataDir], { onCorrupt });
+  const folders = [dataDir].flat();
+  refuseOverlap(runDir, folders);
+  const checked = options.checked ?? await checkOutputs(folders, { onCorrupt });
   const source = { dataDir, checked, onCorrupt, onLog };
   const data = await dataFingerprint(dataDir);
-  const places = await placesOf(source, geo);
-  const wanted = places ? withPlaces(options.config, places, geo) : options.config;
-  const asked = wanted.autosize && !places ? askedFingerprint(wanted, fillsTime) : undefined;
-  const state = !fresh && (asked !== undefined || fillsTime)
-    ? loadForResume(join(runDir, CHECKPOINTS))?.state
+  const asked = options.config.autosize || geo.length > 0 ? askedFingerprint(options.config, geo) : undefined;
+  const own = !fresh && (asked !== undefined || fillsTime)
+    ? loadForResume(join(runDir, CHECKPOINTS))
     : undefined;
-  // Its configuration has the corrected number of steps.
-  const isKnown = asked !== undefined && state?.asked === asked && state.dataFingerprint === data;
-  const sized = isKnown
-    ? { config: state.config }
-    : await sizedRun(wanted, source, { places, fillTimeS: fillsTime ? maxTimeS : undefined, state });
+  const state = own?.state;
+  let places: RunPlaces | undefined;
+  let sized: SizedRun;
+  if (own && asked !== undefined && own.state.asked === asked && own.state.dataFingerprint === data) {
+    sized = { config: continuedConfig(own, options.config, fillsTime) };
+  } else {
+    if (own && resumeFrom === undefined) checkBeforeSizing(own, { config: options.config, seed, data, geo });
+    places = await placesOf(source, geo);
+    const wanted = places ? withPlaces(options.config, places, geo) : options.config;
+    sized = await sizedRun(wanted, source, { places, fillTimeS: fillsTime ? maxTimeS : undefined, state });
+  }
   const loadedTeacher = loadTeacher(options.teacher, sized.config.model, onLog);
   const teacher = loadedTeacher?.state.files.model.sha256;
   const identity = { config: sized.config, seed, data, teacher };
@@ -124,8 +131,23 @@ function hooksOf({ survey, reviewed }: SizedRun): Pick<ResolvedRun, "survey" | "
 }
 
 /** See `CheckpointState.asked`. */
-function askedFingerprint(config: RunConfig, fillsTime: boolean): string {
-  return createHash("sha256").update(JSON.stringify([config, fillsTime])).digest("hex").slice(0, 16);
+function askedFingerprint(config: RunConfig, geo: readonly string[]): string {
+  const files = geo.map((path) => [basename(path), fingerprint(path).sizeBytes]);
+  return createHash("sha256").update(JSON.stringify([lastingText(config), files])).digest("hex").slice(0, 16);
+}
+
+/**
+ * The configuration of a run that continues. The sizes are the checkpoint's, so neither the data nor the files
+ * of places are read. A run that fills a time keeps its number of steps.
+ */
+function continuedConfig(
+  { state, trainingData: { summary } }: LoadedCheckpoint,
+  { train, autosize }: RunConfig,
+  fillsTime: boolean,
+): RunConfig {
+  const wanted = { ...state.config, train, autosize };
+  const { steps, firstSteps } = fillsTime ? state.config.train : autosizedSteps(wanted, summary.measurements);
+  return { ...wanted, train: { ...train, steps, firstSteps } };
 }
 
 async function placesOf(source: RowsOptions, geo: readonly string[]): Promise<RunPlaces | undefined> {

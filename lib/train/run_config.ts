@@ -396,6 +396,18 @@ export interface ConfigDifference {
   b: string;
 }
 
+/**
+ * Keys that a run may change when it continues. Its sizes stay, though a new run with these keys would derive
+ * others from the data.
+ */
+const LENGTH_KEYS: readonly string[] = ["train.steps", "autosize.passes", "autosize.maxPasses"];
+
+/** A configuration as text, without keys that a run may change when it continues. */
+export function lastingText(config: RunConfig): string {
+  const isLasting = ([key]: [string, string]) => !OBSERVING_KEYS.includes(key) && !LENGTH_KEYS.includes(key);
+  return JSON.stringify([...flattenConfig(config)].filter(isLasting));
+}
+
 /** Finds the keys in which two configurations would train differently; empty if both give the same losses. */
 export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
   const flatA = flattenConfig(a);

@@ -19,6 +19,7 @@ import { rttEncodingChoice } from "../model/model_config.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import type { RunPlan } from "./run_config.ts";
 import { createHash } from "node:crypto";
+import { UserError } from "../base/errors.ts";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { ArrayRecordReader } from "../io/array_record/reader.ts";
 
@@ -26,8 +27,8 @@ import { ArrayRecordReader } from "../io/array_record/reader.ts";
 export interface DataOptions {
   /** Seed of the initial weights and of the data's order and sampling. */
   seed: number;
-  /** A folder of probe rows with `train` and `val`. */
-  dataDir: string;
+  /** A folder of probe rows with `train` and `val`, or one per campaign. */
+  dataDir: string | readonly string[];
   /** Manifests of the data, if they were read already. */
   checked?: CheckedOutputs;
   /** Whether a damaged chunk of probe rows is an error (the default) or its rows are skipped. */
@@ -55,15 +56,18 @@ export async function openRows(
   { dataDir, checked, onCorrupt, onLog }: RowsOptions,
 ): Promise<OpenRows> {
   const train = await openProbeRows(dataDir, "train", { onCorrupt, checked });
+  const folders = [dataDir].flat();
+  const validated = folders.filter((folder) => exists(join(folder, "val")));
   let val: ArrayRecordRowSource | undefined;
   try {
-    if (exists(join(dataDir, "val"))) val = await openProbeRows(dataDir, "val", { onCorrupt, checked });
+    if (validated.length > 0) val = await openProbeRows(validated, "val", { onCorrupt, checked });
   } catch (error) {
     train.close();
     throw error;
   }
   if (!val?.numRows) {
-    onLog(`no validation rows in ${join(dataDir, "val")}: there will be no validation loss`);
+    const names = folders.map((folder) => join(folder, "val")).join(", ");
+    onLog(`no validation rows in ${names}: there will be no validation loss`);
   }
   return {
     train,
@@ -123,12 +127,27 @@ const MAX_CHUNKS = 4096;
  * folder's manifests or, if they are missing, from the headers of the files' chunks. Modification times and the
  * number of tasks that wrote the folder do not matter, so a copy has the same fingerprint.
  *
- * @param folder A folder written by `probe-rows`.
- * @returns 16 hexadecimal digits.
- * @throws {UserError} If it has no probe rows.
+ * @param folder A folder written by `probe-rows`, or one per campaign.
+ * @returns 16 hexadecimal digits per folder, joined by "+".
+ * @throws {UserError} If it has no probe rows, or two folders have the same.
  * @throws {FormatError} If a file without a checksum is not an ArrayRecord file.
  */
-export async function dataFingerprint(folder: string): Promise<string> {
+export async function dataFingerprint(folder: string | readonly string[]): Promise<string> {
+  const found = new Map<string, string>();
+  for (const each of [folder].flat()) {
+    const fingerprint = await campaignFingerprint(each);
+    const same = found.get(fingerprint);
+    if (same !== undefined) {
+      throw new UserError(
+        `Cannot train on ${same} and ${each}: they contain the same probe rows; leave one out`,
+      );
+    }
+    found.set(fingerprint, each);
+  }
+  return [...found.keys()].join("+");
+}
+
+async function campaignFingerprint(folder: string): Promise<string> {
   const outputs = readManifests(folder).flatMap(({ manifest }) => manifest.outputs);
   const checksums = new Map(outputs.map(({ path, sha256 }) => [path, sha256]));
   const files = listInputs([folder], { extensions: [".arrayrecord"], wanted: "probe rows" });

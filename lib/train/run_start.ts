@@ -8,6 +8,7 @@
  * @module
  */
 import { dirname } from "@std/path";
+import { basename } from "@std/path";
 import { ConfigError, ensure, UserError } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
 import { readManifest } from "../io/files/manifest.ts";
@@ -112,7 +113,7 @@ function chooseStart(folder: RunFolder, wanted: RunIdentity & StartContext): Run
     return { resumed, isOwn, goesBack: isOwn, initial: undefined };
   }
   const resumed = fresh ? undefined : loadForResume(folder.checkpointsDir, notes);
-  if (resumed) checkSameRun(resumed, wanted);
+  if (resumed) checkSameRun(resumed, wanted, onLog);
   if (resumed || initFrom === undefined) return { resumed, isOwn: true, initial: undefined };
   const initial = loadCheckpoint(initFrom, notes);
   checkWeights(initial, wanted.config, onLog);
@@ -133,16 +134,72 @@ export function checkNotWithin(path: string, runDir: string): void {
   }
 }
 
-/** Rejects the continuation of a run that was started differently. */
-function checkSameRun(checkpoint: ResumableCheckpoint, wanted: RunIdentity): void {
-  const [difference] = identityDifferences(checkpoint, wanted);
-  if (difference) {
-    throw madeWithOther(
-      checkpoint,
-      difference,
-      "repeat the run's own options, choose another --run, or start over with --fresh",
-    );
-  }
+/** Rejects the continuation of a run that was started differently; logs a change of its length. */
+function checkSameRun(
+  checkpoint: ResumableCheckpoint,
+  wanted: RunIdentity,
+  onLog: (line: string) => void,
+): void {
+  const found = identityDifferences(checkpoint, wanted);
+  const isLonger = found.some(({ keyPath }) => keyPath === "train.steps");
+  const mayChange = (keyPath: string) =>
+    LENGTH_KEYS.includes(keyPath) || (isLonger && wanted.config.autosize && keyPath === HIDDEN_PAIRS);
+  rejectOther(checkpoint, found.filter(({ keyPath }) => !mayChange(keyPath)));
+  if (isLonger) checkHasMoreSteps(checkpoint, wanted);
+  for (const { keyPath, a, b } of found) onLog(`${keyPath} changes from ${a} to ${b}`);
+}
+
+/**
+ * Rejects the continuation of a run that was started differently, as far as this is known before the sizes
+ * are derived from the data and the files of places.
+ *
+ * @param wanted `config`: before that; `geo`: files of places.
+ */
+export function checkBeforeSizing(
+  checkpoint: ResumableCheckpoint,
+  { geo, ...wanted }: RunIdentity & { geo: readonly string[] },
+): void {
+  const { state } = checkpoint;
+  const places = [state.config, wanted.config].map(({ model }) => model.places?.sources ?? []);
+  if (geo.length > 0) places[1] = geo.map((path) => basename(path));
+  const [a, b] = places.map((names) => names.join(", ") || "none");
+  const isKnown = ({ keyPath }: ConfigDifference) => !SIZED_KEYS.test(keyPath) && keyPath !== "teacher";
+  rejectOther(checkpoint, [
+    ...identityDifferences(checkpoint, wanted).filter(isKnown),
+    ...(a === b ? [] : [{ keyPath: "model.places", a, b }]),
+  ]);
+}
+
+/** Keys that may change when a run continues. */
+const LENGTH_KEYS: readonly string[] = ["train.steps", "train.firstSteps"];
+/** Follows from the number of steps, if sizes are derived. */
+const HIDDEN_PAIRS = "model.pairVectors.dropShare";
+/** Keys that are derived from the data and the files of places. */
+const SIZED_KEYS =
+  /^(train\.(steps|firstSteps)|model\.(prefixVectors\.rows|pairVectors.*|coordinates\.(nodes|rank)|places.*))$/;
+
+function rejectOther(
+  checkpoint: ResumableCheckpoint,
+  [difference]: readonly ConfigDifference[],
+): void {
+  if (!difference) return;
+  throw madeWithOther(
+    checkpoint,
+    difference,
+    "repeat the run's own options, choose another --run, or start over with --fresh",
+  );
+}
+
+/** Rejects an end before a checkpoint, or at one whose learning rate has not decayed. */
+function checkHasMoreSteps(
+  { state: { step }, directory }: ResumableCheckpoint,
+  { config }: RunIdentity,
+): void {
+  const { steps } = config.train;
+  if (step < steps) return;
+  throw new UserError(
+    `Cannot resume from ${directory}: it is after step ${step}, but the run has only ${steps} steps; raise --steps`,
+  );
 }
 
 /** Keys that a checkpoint's state depends on: the model, the kinds of optimizer, the order of the data. */
@@ -159,13 +216,7 @@ function checkFollowing(
   if (difference) {
     throw madeWithOther(checkpoint, difference, "use the same, or take only its weights with --init-from");
   }
-  const { state: { step }, directory } = checkpoint;
-  const { steps } = wanted.config.train;
-  if (step >= steps) {
-    throw new UserError(
-      `Cannot resume from ${directory}: it is after step ${step}, but the run has only ${steps} steps; raise --steps`,
-    );
-  }
+  checkHasMoreSteps(checkpoint, wanted);
   for (const { keyPath, a, b } of found) onLog(`${keyPath} changes from ${a} to ${b}`);
 }
 

@@ -44,14 +44,17 @@ export class StepChoice {
    *
    * @param path The file; it may not exist.
    * @param step The step that the run resumes after; later results do not count.
-   * @param isMade Whether a choice made at that step still holds.
+   * @param options `isMade`: whether a choice made at that step still holds (true); `hasMoreSteps`: whether the
+   *   run got more steps since, so that only a choice after an end without improvement holds (false).
    */
-  constructor(path: string, step: number, isMade: boolean) {
+  constructor(path: string, step: number, { isMade = true, hasMoreSteps = false } = {}) {
     this.#path = path;
     if (step === 0 || !exists(path)) return;
-    const found = read(path);
-    if (isMade && found.chosen === step) [this.#ends, this.#chosen] = [found.ends, step];
-    else this.#ends = found.ends.filter((end) => end.step <= step);
+    const { ends, chosen } = read(path);
+    const last = ends.at(-1);
+    const isFinal = !hasMoreSteps || (last && !isImproved(last, ends));
+    if (isMade && isFinal && chosen === step) [this.#ends, this.#chosen] = [ends, step];
+    else this.#ends = ends.filter((end) => end.step <= step);
   }
 
   /** The step of the run's final checkpoint; null while the run continues. */
@@ -65,12 +68,9 @@ export class StepChoice {
 
   /** Adds an end. @returns Whether any kind has a smaller error than at every earlier end. */
   add(end: ValidatedEnd): boolean {
-    const earlier = this.#ends.filter(({ step }) => step < end.step);
-    this.#ends = [...earlier, end];
+    this.#ends = [...this.#ends.filter(({ step }) => step < end.step), end];
     this.#write();
-    return Object.entries(end.errors).some(([kind, error]) =>
-      earlier.every(({ errors }) => !(errors[kind] <= error))
-    );
+    return isImproved(end, this.#ends);
   }
 
   /** Chooses the end with the lowest geometric mean error, the earliest of equals. @returns Its step. */
@@ -84,6 +84,14 @@ export class StepChoice {
   #write(): void {
     writeJsonAtomic(this.#path, { ends: this.#ends, chosen: this.#chosen });
   }
+}
+
+/** Whether any kind has a smaller error than at every earlier end. */
+function isImproved(end: ValidatedEnd, ends: readonly ValidatedEnd[]): boolean {
+  const earlier = ends.filter(({ step }) => step < end.step);
+  return Object.entries(end.errors).some(([kind, error]) =>
+    earlier.every(({ errors }) => !(errors[kind] <= error))
+  );
 }
 
 function meanLog({ errors }: ValidatedEnd): number {

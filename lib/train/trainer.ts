@@ -95,9 +95,10 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   using folder = await openRun(run.runDir, ranks);
   const start = await allAgreeOnStart(folder, run);
   const ends = options.validate && !ranks ? endsOf(config.train) : endsOf(config.train).slice(0, 1);
-  const resumedStep = start.isOwn ? start.resumed?.state.step ?? 0 : 0;
+  const resumed = start.isOwn ? start.resumed?.state : undefined;
+  const hasMoreSteps = resumed !== undefined && resumed.config.train.steps < config.train.steps;
   const choice = folder && ends.length > 1
-    ? new StepChoice(folder.at("choice"), resumedStep, !start.goesBack)
+    ? new StepChoice(folder.at("choice"), resumed?.step ?? 0, { isMade: !start.goesBack, hasMoreSteps })
     : undefined;
   const isDone = choice ? choice.chosen !== null : start.resumed && start.resumed.state.step >= ends[0];
   if (start.resumed && isDone) return await endEarlier(start.resumed, folder, run, options);

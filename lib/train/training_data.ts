@@ -33,12 +33,23 @@ const MAX_NAMED = 3;
 /** Maximum number of files whose manifests are searched. */
 const MAX_FILES = 64;
 
+type Origin = Pick<DataSummary, "origin" | "isSynthetic">;
+
 /**
  * Describes where probe rows come from, as far as earlier stages' manifests exist.
  *
- * @param folder A folder written by `probe-rows`.
+ * @param folder A folder written by `probe-rows`, or one per campaign.
  */
-export function originOf(folder: string): Pick<DataSummary, "origin" | "isSynthetic"> {
+export function originOf(folder: string | readonly string[]): Origin {
+  const origins = [folder].flat().map(originOfCampaign);
+  const kinds = new Set(origins.map(({ isSynthetic }) => isSynthetic));
+  return {
+    origin: [...new Set(origins.map(({ origin }) => origin).filter(Boolean))].join(", "),
+    isSynthetic: kinds.size === 1 ? origins[0].isSynthetic : null,
+  };
+}
+
+function originOfCampaign(folder: string): Origin {
   let manifests = readManifests(folder).map(({ manifest }) => manifest);
   for (let stage = 0; stage < MAX_STAGES && manifests.length > 0; stage++) {
     const [{ stage: name }] = manifests;

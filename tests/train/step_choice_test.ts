@@ -19,20 +19,20 @@ Deno.test("a run may end after its first steps, each doubling of them and all st
 Deno.test("a run continues while any kind improves, and chooses the end that is best over all kinds", () =>
   withFolder((folder) => {
     const path = join(folder, "choice.json");
-    const choice = new StepChoice(path, 0, true);
+    const choice = new StepChoice(path, 0);
     assert(choice.add({ step: 10, errors: { pair: 20, time: 1 } }));
     assert(choice.add({ step: 20, errors: { pair: 15, time: 1.1 } }));
     // Better than the previous end, but not than all.
     assert(!choice.add({ step: 40, errors: { pair: 15, time: 1.05 } }));
     assertEquals(choice.choose(), 40);
-    assertEquals(new StepChoice(path, 40, true).chosen, 40);
+    assertEquals(new StepChoice(path, 40).chosen, 40);
     // Results after the step that a run resumes from do not count, nor does a choice that it reverts.
-    const resumed = new StepChoice(path, 20, true);
+    const resumed = new StepChoice(path, 20);
     assertEquals([resumed.chosen, resumed.ends.map(({ step }) => step)], [null, [10, 20]]);
-    assertEquals(new StepChoice(path, 40, false).chosen, null);
-    assertEquals(new StepChoice(path, 0, true).ends, []);
+    assertEquals(new StepChoice(path, 40, { isMade: false }).chosen, null);
+    assertEquals(new StepChoice(path, 0).ends, []);
     Deno.writeTextFileSync(path, "{}");
-    assertThrows(() => new StepChoice(path, 20, true), FormatError, "--fresh");
+    assertThrows(() => new StepChoice(path, 20), FormatError, "--fresh");
   }));
 
 Deno.test("train() continues while validation improves and chooses the best end, also when interrupted", () =>

@@ -5,6 +5,12 @@
  * block at a time: its contexts, packed into sequences and shuffled. A block depends only on (seed, epoch,
  * block), so any worker can make any block at any time.
  *
+ * With several campaigns, each block visits a fixed number of rows of each campaign. These numbers give each
+ * campaign its share of the tokens (`campaignExponent`; Conneau and Lample, Cross-lingual Language Model
+ * Pretraining, 2019, section 3.1, for languages). An epoch has as many visits as there are rows, but a small
+ * campaign is visited more often: each campaign's rows have an order of their own, and a new one once all
+ * were visited.
+ *
  * @module
  */
 import { UserError } from "../../base/errors.ts";
@@ -69,6 +75,20 @@ export interface BlockJob extends Omit<DataPosition, "sequence"> {
   spent: SharedArrayBuffer | undefined;
 }
 
+/** The rows of a campaign. */
+interface Campaign {
+  readonly first: number;
+  readonly numRows: number;
+  /** Rows that a block visits. */
+  readonly perBlock: number;
+}
+
+/** A visit to a row. The epoch is that of its campaign. */
+interface Visit {
+  readonly row: number;
+  readonly epoch: number;
+}
+
 export class BlockMaker {
   readonly blockRows: number;
   /** Number of blocks per epoch. The last may have fewer rows. */
@@ -76,6 +96,7 @@ export class BlockMaker {
   readonly #seed: number;
   readonly #sequenceLength: number;
   readonly #sampling: SamplingConfig;
+  readonly #campaigns: readonly Campaign[];
   readonly #cache: PreparedRowCache;
   readonly #form: ContextForm;
   /** Restarted for each context. */
@@ -91,7 +112,7 @@ export class BlockMaker {
     this.#seed = options.seed;
     this.#sequenceLength = options.sequenceLength;
     this.#sampling = options.sampling ?? DEFAULT_SAMPLING;
-    this.blockRows = options.blockRows ?? guessBlockRows(source, this.#sequenceLength, this.#sampling);
+    ({ blockRows: this.blockRows, campaigns: this.#campaigns } = planBlocks(source, options, this.#sampling));
     this.numBlocks = Math.ceil(source.numRows / this.blockRows);
     this.#cache = new PreparedRowCache(source, options.cacheBytes ?? DEFAULT_CACHE_BYTES);
     this.#form = contextForm(options.rttEncoding);
@@ -100,11 +121,12 @@ export class BlockMaker {
 
   /** The sequences of a block, in training order. */
   make({ epoch, block, spent }: BlockJob): SequenceBlock {
-    const rows = this.#rowsOf(epoch, block);
+    const visits = this.#visitsOf(epoch, block);
     const contexts: Context[] = [];
-    for (const row of rows) this.#addContextsOf(epoch, row, contexts);
+    for (const visit of visits) this.#addContextsOf(visit, contexts);
     const choice = new RandomStream(this.#seed, "loader/extra", epoch, block);
-    const drawExtra = () => this.#draw(this.#cache.get(rows[choice.below(rows.length)]), choice).at(0);
+    const drawExtra = () =>
+      this.#draw(this.#cache.get(visits[choice.below(visits.length)].row), choice).at(0);
     const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
     new RandomStream(this.#seed, "loader/sequences", epoch, block).shuffle(sequences);
     return writeSequences(sequences, this.#sequenceLength, { form: this.#form, spent });
@@ -115,15 +137,29 @@ export class BlockMaker {
     return this.#sequenceLength + 1;
   }
 
-  #rowsOf(epoch: number, block: number): number[] {
+  #visitsOf(epoch: number, block: number): Visit[] {
+    if (this.#campaigns.length > 1) {
+      const index = epoch * this.numBlocks + block;
+      return this.#campaigns.flatMap((each) => this.#ordered(each, index * each.perBlock, each.perBlock));
+    }
     const { numRows } = this.source;
-    const order = new Permutation(numRows, this.#seed, "loader/rows", epoch);
     const first = block * this.blockRows;
     const length = Math.min(this.blockRows, numRows - first);
-    return Array.from({ length }, (_, i) => order.at(first + i));
+    return this.#ordered(this.#campaigns[0], epoch * numRows + first, length);
   }
 
-  #addContextsOf(epoch: number, row: number, contexts: Context[]): void {
+  /** Visits to a campaign's rows, of which each epoch has a new order. @param from Counts all visits. */
+  #ordered({ first, numRows }: Campaign, from: number, length: number): Visit[] {
+    let order: Permutation | undefined;
+    return Array.from({ length }, (_, i) => {
+      const rank = (from + i) % numRows;
+      const epoch = Math.floor((from + i) / numRows);
+      if (!order || rank === 0) order = new Permutation(numRows, this.#seed, "loader/rows", epoch);
+      return { row: first + order.at(rank), epoch };
+    });
+  }
+
+  #addContextsOf({ row, epoch }: Visit, contexts: Context[]): void {
     const prepared = this.#cache.get(row);
     const numContexts = numContextsOfRow(prepared.timeS.length, this.#sampling);
     for (let i = 0; i < numContexts; i++) {
@@ -139,17 +175,61 @@ export class BlockMaker {
   }
 }
 
-/** Estimates from the sizes of some rows how many rows yield about {@link TOKENS_PER_BLOCK} tokens. */
-function guessBlockRows(source: ProbeRowSource, sequenceLength: number, sampling: SamplingConfig): number {
-  const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
-  // A fixed seed, because the block size must not depend on the run's seed.
-  const order = new Permutation(source.numRows, 0, "loader/block-rows");
-  let numTokens = 0;
-  for (let i = 0; i < numProbed; i++) {
-    const numMeasurements = source.numMeasurements(order.at(i));
-    const contextTokens = Math.min(numMeasurements * TYPICAL_MEASUREMENT_TOKENS, sequenceLength + 1);
-    numTokens += numContextsOfRow(numMeasurements, sampling) * contextTokens;
+/**
+ * Estimates from the sizes of some rows how many rows yield about {@link TOKENS_PER_BLOCK} tokens, and how
+ * many of them each campaign contributes.
+ */
+function planBlocks(
+  source: ProbeRowSource,
+  options: Pick<LoaderOptions, "blockRows" | "sequenceLength">,
+  sampling: SamplingConfig,
+): { blockRows: number; campaigns: Campaign[] } {
+  const starts = source.campaigns ?? [0];
+  const ranges = starts.map((first, i) => ({ first, numRows: (starts[i + 1] ?? source.numRows) - first }))
+    .filter(({ numRows }) => numRows > 0);
+  if (ranges.length === 1 && options.blockRows !== undefined) {
+    return { blockRows: options.blockRows, campaigns: [{ ...ranges[0], perBlock: options.blockRows }] };
   }
-  const rows = Math.round(TOKENS_PER_BLOCK * numProbed / Math.max(1, numTokens));
-  return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
+  const sized = ranges.map((range) => {
+    const { numProbed, numMeasurements, numTokens } = probeRows(
+      source,
+      range,
+      options.sequenceLength,
+      sampling,
+    );
+    const rowsPerToken = numProbed / Math.max(1, numTokens);
+    const weight = Math.max(1, range.numRows * numMeasurements / numProbed) ** sampling.campaignExponent;
+    return { range, rowsPerToken, weight };
+  });
+  const total = sized.reduce((sum, { weight }) => sum + weight, 0);
+  // Rows of a campaign per token of a block.
+  const shares = sized.map(({ weight, rowsPerToken }) => weight / total * rowsPerToken);
+  const all = shares.reduce((sum, share) => sum + share, 0);
+  const rows = Math.round(TOKENS_PER_BLOCK * all);
+  const blockRows = options.blockRows ?? Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
+  const campaigns = ranges.map((range, i) => ({
+    ...range,
+    perBlock: Math.max(1, Math.round(blockRows * shares[i] / all)),
+  }));
+  return { blockRows, campaigns };
+}
+
+/** Counts the measurements and estimates the tokens of some of a campaign's rows. */
+function probeRows(
+  source: ProbeRowSource,
+  { first, numRows }: Pick<Campaign, "first" | "numRows">,
+  sequenceLength: number,
+  sampling: SamplingConfig,
+): { numProbed: number; numMeasurements: number; numTokens: number } {
+  const numProbed = Math.min(NUM_PROBED_ROWS, numRows);
+  // A fixed seed, because the block size must not depend on the run's seed.
+  const order = new Permutation(numRows, 0, "loader/block-rows");
+  let [numMeasurements, numTokens] = [0, 0];
+  for (let i = 0; i < numProbed; i++) {
+    const ofRow = source.numMeasurements(first + order.at(i));
+    numMeasurements += ofRow;
+    const contextTokens = Math.min(ofRow * TYPICAL_MEASUREMENT_TOKENS, sequenceLength + 1);
+    numTokens += numContextsOfRow(ofRow, sampling) * contextTokens;
+  }
+  return { numProbed, numMeasurements, numTokens };
 }

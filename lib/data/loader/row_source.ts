@@ -15,6 +15,8 @@ export interface ProbeRowSource {
   readonly numRows: number;
   /** The file or folder, for error messages. */
   readonly path: string;
+  /** The first row of each campaign, ascending; one campaign by default. */
+  readonly campaigns?: readonly number[];
   row(index: number): ProbeRow;
   /** The number of measurements in a row, without decoding them. */
   numMeasurements(index: number): number;
@@ -26,6 +28,8 @@ export interface RowFiles {
   path: string;
   /** ArrayRecord files, in order. */
   files: string[];
+  /** Index of the first file of each campaign; one campaign by default. */
+  campaigns?: number[];
   /** Whether a damaged chunk is an error or its rows are skipped. */
   onCorrupt: "error" | "skip";
 }
@@ -46,6 +50,10 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
 
   get path(): string {
     return this.rowFiles.path;
+  }
+
+  get campaigns(): readonly number[] {
+    return (this.rowFiles.campaigns ?? [0]).map((file) => this.#firstRow[file]);
   }
 
   /** Identifies the files, to distinguish a run's data from others. */
@@ -92,22 +100,29 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
 /**
  * Opens the probe rows of a split.
  *
- * @param folder The output of `probe-rows`: a folder with one folder per split.
+ * @param folder The output of `probe-rows`: a folder with one folder per split; or one such folder per
+ *   campaign.
  * @param options `onCorrupt`: whether a damaged chunk is an error (the default) or its rows are skipped.
  *   `checked`: contents of the folder's manifests, read from it by default.
  * @throws {UserError} If there are no such rows, or if files listed in the folder's manifests are missing.
  */
 export async function openProbeRows(
-  folder: string,
+  folder: string | readonly string[],
   split: string,
   options: { onCorrupt?: "error" | "skip"; checked?: CheckedOutputs } = {},
 ): Promise<ArrayRecordRowSource> {
-  requireFinished(folder);
+  const folders = [folder].flat();
+  for (const each of folders) requireFinished(each);
   const { onCorrupt = "error" } = options;
-  const checked = options.checked ?? await checkOutputs([folder], { onCorrupt });
-  const path = join(folder, split);
-  const files = listInputs([path], { extensions: [".arrayrecord"], wanted: "probe rows" });
-  return await openRowFiles({ path, files, onCorrupt }, checked);
+  const checked = options.checked ?? await checkOutputs(folders, { onCorrupt });
+  const paths = folders.map((each) => join(each, split));
+  const files: string[] = [];
+  const campaigns: number[] = [];
+  for (const path of paths) {
+    campaigns.push(files.length);
+    files.push(...listInputs([path], { extensions: [".arrayrecord"], wanted: "probe rows" }));
+  }
+  return await openRowFiles({ path: paths.join(", "), files, campaigns, onCorrupt }, checked);
 }
 
 /** @throws {UserError} If a file cannot be opened or its number of records differs from its manifest. */

@@ -29,6 +29,11 @@ export interface SamplingConfig {
   measurementsPerContext: number;
   /** Maximum number of contexts per row and epoch, however long the row; 1..1024. */
   maxContextsPerRow: number;
+  /**
+   * The share of a campaign among several is proportional to its number of measurements to the power of this,
+   * 0 to 1. With 0, all campaigns have the same share; with 1, each as much as its measurements.
+   */
+  campaignExponent: number;
   /** Shares of contexts with all, some and no times, which add up to 1. */
   timestampModes: { full: number; partial: number; none: number };
   /**
@@ -54,6 +59,7 @@ export interface SamplingConfig {
 export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   measurementsPerContext: z.number().int().min(1).max(1_000_000).default(30),
   maxContextsPerRow: z.number().int().min(1).max(1024).default(16),
+  campaignExponent: share.default(0.5),
   timestampModes: z.strictObject({
     full: share.default(0.4),
     partial: share.default(0.3),
