@@ -159,7 +159,7 @@ const stateSchema = z.object({
   config: z.record(z.string(), z.unknown()),
   /** Fingerprint of the training and validation data; see `dataFingerprint`. */
   dataFingerprint: z.string(),
-  /** Fingerprint of the configuration before its sizes were derived from the data; absent if not derived. */
+  /** Fingerprint of the configuration before its sizes were derived (see `lastingText`); absent if not derived. */
   asked: z.string().optional(),
   /** SHA-256 of the teacher's weights, if the run has a teacher. */
   teacher: z.string().optional(),

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
-import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
+import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { autosizer, claimRows, DataSurvey } from "../../lib/train/autosize.ts";
 import { parseRunConfig, type RunConfig } from "../../lib/train/run_config.ts";
@@ -217,6 +217,23 @@ Deno.test("DataSurvey reads each row only once, for sizing and claiming", () => 
   assertEquals(autosized(configOf(TABLES, 1), survey).model, model);
   assertEquals(read, SOURCE.rows.map((_, i) => i));
   assertEquals(survey.numMeasurements, NUM_MEASUREMENTS);
+});
+
+Deno.test("a pair's newest RTTs are those of the latest campaign, wherever it is in the order", () => {
+  const [one, two] = ["192.0.2.1", "192.0.2.2"];
+  const campaign = (startS: number, rttMs: number) => {
+    const row = rowOf(one, Array.from({ length: 6 }, () => [two, rttMs] as const));
+    return { ...row, eventTimeUs: row.eventTimeUs.map((_, i) => 1e6 * (startS + i)) };
+  };
+  const rows = [campaign(1000, 5), campaign(3000, 7), campaign(2000, 9)];
+  const newest = [rows, rows.toReversed()].map((rows) => {
+    const { model } = configOf(TABLES, 1);
+    const weights = initialParameters(model, 1);
+    claimRows(model, weights, DataSurvey.of(new MemoryRowSource(rows, [0, 1, 2])));
+    return weights.get(PAIR_HISTORY);
+  });
+  assertEquals(newest[0], newest[1]);
+  assert(newest[0]?.some((word) => word > 0));
 });
 
 /** The RTTs in ms that a survey calls typical for the pairs of rows. */

@@ -31,6 +31,13 @@ Deno.test("a run continues while any kind improves, and chooses the end that is 
     assertEquals([resumed.chosen, resumed.ends.map(({ step }) => step)], [null, [10, 20]]);
     assertEquals(new StepChoice(path, 40, { isMade: false }).chosen, null);
     assertEquals(new StepChoice(path, 0).ends, []);
+    // More steps matter only if the last end was better than all before.
+    assertEquals(new StepChoice(path, 40, { hasMoreSteps: true }).chosen, 40);
+    assert(choice.add({ step: 80, errors: { pair: 12, time: 2 } }));
+    assertEquals(choice.choose(), 40);
+    assertEquals(new StepChoice(path, 40).chosen, 40);
+    const longer = new StepChoice(path, 40, { hasMoreSteps: true });
+    assertEquals([longer.chosen, longer.ends.map(({ step }) => step)], [null, [10, 20, 40]]);
     Deno.writeTextFileSync(path, "{}");
     assertThrows(() => new StepChoice(path, 20), FormatError, "--fresh");
   }));

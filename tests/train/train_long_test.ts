@@ -118,7 +118,7 @@ Deno.test("train with autosize does not read the data again on resume", async ()
   Deno.writeFileSync(file, bytes);
   const again = await succeeded(copy.train(run, sized, "--steps", "8"));
   assertStringIncludes(again.stdout, "the run is complete");
-  const other = await copy.train(run, { ...sized, "autosize.passes": 2 }, "--steps", "8");
+  const other = await copy.train(run, { ...sized, "autosize.rowsPerKey": 2 }, "--steps", "8");
   assertEquals(other.code, 1);
   assertStringIncludes(other.stderr, file);
 });

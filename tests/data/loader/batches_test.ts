@@ -157,6 +157,36 @@ Deno.test("an epoch visits every row, large and small", async () => {
   }
 });
 
+Deno.test("a campaign's share of the tokens follows its measurements to the power of campaignExponent", async () => {
+  const starts = [0, 4, 64];
+  const sizes = [60, 40, 10];
+  const campaignOf = (row: number) => starts.findLastIndex((start) => start <= row);
+  const rows = Array.from({ length: 94 }, (_, row) => syntheticRow(1, row, sizes[campaignOf(row)] + row % 5));
+  const numMeasurements = starts.map((start, i) =>
+    rows.slice(start, starts[i + 1]).reduce((sum, { rttMs }) => sum + rttMs.length, 0)
+  );
+  const source = new MemoryRowSource(rows, starts);
+  for (const campaignExponent of [0, 0.5, 1]) {
+    const sampling = { ...DEFAULT_SAMPLING, campaignExponent };
+    const { blockRows: _, ...options } = OPTIONS;
+    const loader = BatchLoader.open(source, { ...options, sampling });
+    const numTokens = [0, 0, 0];
+    const visited = new Set<number>();
+    for (const tokens of (await take(loader, 300)).flatMap(contextsOf)) {
+      const [row] = rowsOf(decodeTokens(tokens));
+      numTokens[campaignOf(row)] += tokens.length;
+      visited.add(row);
+    }
+    assertEquals(visited.size, rows.length);
+    const weights = numMeasurements.map((size) => size ** campaignExponent);
+    const [total, all] = [weights, numTokens].map((each) => each.reduce((sum, each) => sum + each));
+    weights.forEach((weight, i) => {
+      const [wanted, found] = [weight / total, numTokens[i] / all];
+      assert(Math.abs(found / wanted - 1) < 0.25, `${found} instead of ${wanted}`);
+    });
+  }
+});
+
 Deno.test("each epoch puts the rows into different blocks", async () => {
   const rowsOfFirstBlock = async (epoch: number) => {
     const loader = open({ batchSize: 1, position: { epoch, block: 0, sequence: 0 } });

@@ -16,12 +16,17 @@ const NUM_BATCHES = 60;
 
 const folder = new TemporaryFolder();
 let source: ArrayRecordRowSource;
+let campaigns: ArrayRecordRowSource;
 
 Deno.test.beforeAll(async () => {
   source = await writeAndOpen("whole");
+  const path = join(folder.at("small"), "train", "train-00000-of-00001.arrayrecord");
+  await writeProbeRows(path, syntheticRows(2, 9, 25));
+  campaigns = await openProbeRows([folder.at("small"), folder.at("whole")], "train");
 });
 Deno.test.afterAll(() => {
   source.close();
+  campaigns.close();
   folder[Symbol.dispose]();
 });
 
@@ -38,8 +43,8 @@ async function writeAndOpen(
   return await openProbeRows(folder.at(name), "train");
 }
 
-const open = (numWorkers: number, change: Partial<LoaderOptions> = {}) =>
-  BatchLoader.openWithWorkers(source, { ...OPTIONS, ...change, numWorkers });
+const open = (numWorkers: number, change: Partial<LoaderOptions> = {}, rows = source) =>
+  BatchLoader.openWithWorkers(rows, { ...OPTIONS, ...change, numWorkers });
 
 async function take(
   loader: BatchLoader,
@@ -53,24 +58,27 @@ async function take(
 
 const V1: Partial<LoaderOptions> = { rttEncoding: { name: "float64", clipMs: 100 } };
 
-for (const [numWorkers, change] of [[1, {}], [3, {}], [2, V1]] as const) {
-  const vocabulary = change === V1 ? "v1" : "v2";
+for (
+  const [numWorkers, kind] of [[1, "v2"], [3, "v2"], [2, "v1"], [2, "v2 of two campaigns"]] as const
+) {
+  const change = kind === "v1" ? V1 : {};
   Deno.test({
     name:
-      `openWithWorkers() returns the same batches and positions with ${numWorkers} workers as with none, in ${vocabulary}`,
+      `openWithWorkers() returns the same batches and positions with ${numWorkers} workers as with none, in ${kind}`,
     sanitizeOps: true,
     sanitizeResources: true,
     async fn() {
-      const wanted = await take(BatchLoader.open(source, { ...OPTIONS, ...change }), NUM_BATCHES);
+      const rows = kind.endsWith("campaigns") ? campaigns : source;
+      const wanted = await take(BatchLoader.open(rows, { ...OPTIONS, ...change }), NUM_BATCHES);
       assert((wanted.at(-1)?.after.epoch ?? 0) >= 2);
       {
-        using loader = await open(numWorkers, change);
+        using loader = await open(numWorkers, change, rows);
         assertEquals(loader.position, { epoch: 0, block: 0, sequence: 0 });
         assertEquals(loader.blockRows, 7);
         assertEquals(await take(loader, NUM_BATCHES), wanted);
       }
       const half = NUM_BATCHES / 2;
-      using resumed = await open(numWorkers, { ...change, position: wanted[half - 1].after });
+      using resumed = await open(numWorkers, { ...change, position: wanted[half - 1].after }, rows);
       assertEquals(resumed.position, wanted[half - 1].after);
       assertEquals(await take(resumed, half), wanted.slice(half));
     },

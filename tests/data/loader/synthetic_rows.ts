@@ -68,7 +68,8 @@ export async function writeProbeRows(path: string, rows: readonly ProbeRow[]): P
 export class MemoryRowSource implements ProbeRowSource {
   readonly path = "memory";
 
-  constructor(readonly rows: readonly ProbeRow[]) {}
+  /** @param campaigns The first row of each campaign. */
+  constructor(readonly rows: readonly ProbeRow[], readonly campaigns: readonly number[] = [0]) {}
 
   get numRows(): number {
     return this.rows.length;
