@@ -25,9 +25,9 @@ export const evalCommand = command({
       "folder for each figure of the report as SVG and CSV, such as error-cdf.svg; with --all-splits a subfolder " +
         "per split",
     ),
-    train: option.path(
+    train: option.paths(
       uses.input,
-      "folder of the probe rows whose train split the model and the baselines learned from (default: --data)",
+      "folders of the probe rows whose train split the model and the baselines learned from (default: --data)",
       { value: "DIR" },
     ),
     split: option.choice(["test", "val"], "which split to predict", { default: "test" }),

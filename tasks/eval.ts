@@ -79,7 +79,7 @@ export const evalStage: Stage = defineStage(evalCommand, async (options, context
     // Resolved here, because a run in progress may publish a newer checkpoint.
     checkpoint: checkpointDirectory(required(options.checkpoint, "--checkpoint")),
     dataDir,
-    trainDir: options.train,
+    trainDir: options.train.length > 0 ? options.train : undefined,
     split: options.split,
     history: options.history === "default" ? undefined : options.history,
     maxMeasurements: options.maxMeasurements,
@@ -91,7 +91,7 @@ export const evalStage: Stage = defineStage(evalCommand, async (options, context
     adapt,
     geo: options.geo.length > 0 ? options.geo : undefined,
   };
-  const checked = await checkInputs([dataDir, options.train ?? dataDir], options, context);
+  const checked = await checkInputs([dataDir, ...options.train], options, context);
   const { config } = loadCheckpoint(evaluation.checkpoint, { onNote: context.log });
   if (adapt) requireAdaptable(config, splitModeOf(dataDir));
   requirePlaces(options, config);

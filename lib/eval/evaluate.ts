@@ -56,8 +56,8 @@ interface EvaluateOptions {
   checkpoint: string;
   /** Probe rows with the split to predict. */
   dataDir: string;
-  /** Probe rows whose `train` split the model was trained on (those of `dataDir`). */
-  trainDir?: string | undefined;
+  /** Probe rows whose `train` split the model was trained on, or one folder per campaign (`dataDir`). */
+  trainDir?: string | readonly string[] | undefined;
   /** Manifests of the rows (default: read from the folders). */
   checked?: CheckedOutputs | undefined;
   split: SplitName;
@@ -224,7 +224,6 @@ async function describeRun(
   { options, rows, model, cases, checkpoint }: Evaluated,
 ): Promise<Omit<EvalRun, "seconds">> {
   const { dataDir, trainDir = dataDir } = options;
-  const ofData = await dataFingerprint(dataDir);
   return {
     version: VERSION,
     checkpoint: options.checkpoint,
@@ -234,11 +233,11 @@ async function describeRun(
     numParameters: modelShapes(model.config).numParameters,
     sequenceLength: model.config.sequenceLength,
     data: dataDir,
-    dataFingerprint: ofData,
+    dataFingerprint: await dataFingerprint(dataDir),
     split: options.split,
     splitBy: rows.splitBy ?? null,
-    train: trainDir,
-    trainFingerprint: trainDir === dataDir ? ofData : await dataFingerprint(trainDir),
+    train: [trainDir].flat().join(", "),
+    trainFingerprint: await dataFingerprint(trainDir),
     modelFingerprint: checkpoint.state.dataFingerprint,
     history: rows.history,
     seed: options.seed,
@@ -283,7 +282,7 @@ export class EvalFolder implements Disposable {
     { overwrite, plots, ...options }: EvaluateOptions & { overwrite: boolean; plots?: string | undefined },
   ): EvalFolder {
     if (plots !== undefined) refuseOverlap(plots, [path], "output");
-    const rows = [...new Set([options.dataDir, options.trainDir ?? options.dataDir])];
+    const rows = [...new Set([options.dataDir, ...[options.trainDir ?? []].flat()])];
     const files = listInputs(rows, { extensions: [".arrayrecord"], wanted: "probe rows" });
     const places = (options.geo ?? []).map((path) => fingerprint(path));
     const start = {
