@@ -112,7 +112,7 @@ async function trainOn(
   }).finally(() => progress.finish());
   const pool = pools.get(result.checkpoint ?? "") ?? null;
   return {
-    text: describe(result, pool),
+    text: describe(result, pool, options.steps),
     json: {
       stage: "train",
       ...snakeKeys({ ...result, pool }, true),
@@ -176,14 +176,15 @@ class TrainingProgress {
   }
 }
 
-function describe(result: TrainResult, pool: FittedPool | null): string {
+function describe(result: TrainResult, pool: FittedPool | null, askedSteps = 0): string {
   const { status, step, steps } = result;
   const perToken = (loss: number | null) => loss === null ? "unknown" : `${formatLoss(loss)} per token`;
   return [
     status === "done"
       ? `trained ${steps} steps`
       : status === "already done"
-      ? `the run is complete: ${step} of ${steps} steps were done before; --fresh starts over`
+      ? `the run is complete: ${step} of ${steps} steps were done before; --fresh starts over` +
+        (askedSteps > steps ? "; --steps is a maximum: raise autosize.passes for more steps" : "")
       : `stopped by --max-time after ${step} of ${steps} steps; run the same command again to continue`,
     `  training loss    ${perToken(result.trainLoss)}`,
     `  validation loss  ${perToken(result.evalLoss)}`,

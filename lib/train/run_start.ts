@@ -7,8 +7,7 @@
  *
  * @module
  */
-import { dirname } from "@std/path";
-import { basename } from "@std/path";
+import { basename, dirname } from "@std/path";
 import { ConfigError, ensure, UserError } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
 import { readManifest } from "../io/files/manifest.ts";
@@ -141,11 +140,11 @@ function checkSameRun(
   onLog: (line: string) => void,
 ): void {
   const found = identityDifferences(checkpoint, wanted);
-  const isLonger = found.some(({ keyPath }) => keyPath === "train.steps");
+  const hasOtherLength = found.some(({ keyPath }) => keyPath === "train.steps");
   const mayChange = (keyPath: string) =>
-    LENGTH_KEYS.includes(keyPath) || (isLonger && wanted.config.autosize && keyPath === HIDDEN_PAIRS);
+    LENGTH_KEYS.includes(keyPath) || (hasOtherLength && wanted.config.autosize && keyPath === HIDDEN_PAIRS);
   rejectOther(checkpoint, found.filter(({ keyPath }) => !mayChange(keyPath)));
-  if (isLonger) checkHasMoreSteps(checkpoint, wanted);
+  if (hasOtherLength) checkHasMoreSteps(checkpoint, wanted);
   for (const { keyPath, a, b } of found) onLog(`${keyPath} changes from ${a} to ${b}`);
 }
 

@@ -191,15 +191,12 @@ function planBlocks(
     return { blockRows: options.blockRows, campaigns: [{ ...ranges[0], perBlock: options.blockRows }] };
   }
   const sized = ranges.map((range) => {
-    const { numProbed, numMeasurements, numTokens } = probeRows(
-      source,
-      range,
-      options.sequenceLength,
-      sampling,
-    );
-    const rowsPerToken = numProbed / Math.max(1, numTokens);
-    const weight = Math.max(1, range.numRows * numMeasurements / numProbed) ** sampling.campaignExponent;
-    return { range, rowsPerToken, weight };
+    const probed = probeRows(source, range, options.sequenceLength, sampling);
+    const numMeasurements = range.numRows * probed.numMeasurements / probed.numRows;
+    return {
+      rowsPerToken: probed.numRows / Math.max(1, probed.numTokens),
+      weight: Math.max(1, numMeasurements) ** sampling.campaignExponent,
+    };
   });
   const total = sized.reduce((sum, { weight }) => sum + weight, 0);
   // Rows of a campaign per token of a block.
@@ -220,7 +217,7 @@ function probeRows(
   { first, numRows }: Pick<Campaign, "first" | "numRows">,
   sequenceLength: number,
   sampling: SamplingConfig,
-): { numProbed: number; numMeasurements: number; numTokens: number } {
+): { numRows: number; numMeasurements: number; numTokens: number } {
   const numProbed = Math.min(NUM_PROBED_ROWS, numRows);
   // A fixed seed, because the block size must not depend on the run's seed.
   const order = new Permutation(numRows, 0, "loader/block-rows");
@@ -231,5 +228,5 @@ function probeRows(
     const contextTokens = Math.min(ofRow * TYPICAL_MEASUREMENT_TOKENS, sequenceLength + 1);
     numTokens += numContextsOfRow(ofRow, sampling) * contextTokens;
   }
-  return { numProbed, numMeasurements, numTokens };
+  return { numRows: numProbed, numMeasurements, numTokens };
 }
