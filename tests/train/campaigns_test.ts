@@ -1,12 +1,14 @@
 import { assert, assertEquals, assertGreater, assertRejects } from "@std/assert";
 import { join } from "@std/path";
 import { ConfigError, UserError } from "../../lib/base/errors.ts";
-import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { fitPoolOf } from "../../lib/eval/fit_pool.ts";
+import { checkpointDirectory, loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { POOL_FILE } from "../../lib/train/checkpoint_files.ts";
 import { readMetrics } from "../../lib/train/metrics.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { dataFingerprint } from "../../lib/train/run_data.ts";
 import { train, type TrainOptions } from "../../lib/train/trainer.ts";
-import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { syntheticRow, syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { withFolder } from "../io/files/temporary_folder.ts";
 import { SMALL, SMALL_RUN } from "./small_run.ts";
 import { writeRows } from "./training_runs.ts";
@@ -21,7 +23,10 @@ const SETTINGS = {
 Deno.test("a model of several campaigns with places continues with more steps, without reading files of places", () =>
   withFolder(async (folder) => {
     const [large, small] = ["large", "small"].map((name) => join(folder, name));
-    const rows = [syntheticRows(1, 30, 20), syntheticRows(3, 5, 20)];
+    const rows = [
+      syntheticRows(1, 30, 20),
+      Array.from({ length: 5 }, (_, i) => syntheticRow(3, 1000 + i, 20)),
+    ];
     for (const [i, dir] of [large, small].entries()) await writeRows(dir, "train", rows[i]);
     await writeRows(large, "val", syntheticRows(2, 5, 20));
     const geo = join(folder, "city.csv");
@@ -47,6 +52,16 @@ Deno.test("a model of several campaigns with places continues with more steps, w
     assertEquals(state.dataFingerprint, fingerprints.join("+"));
     const numMeasurements = rows.flat().reduce((sum, { rttMs }) => sum + rttMs.length, 0);
     assertEquals(trainingData.summary.measurements, numMeasurements);
+    // The pool remembers the pairs of both.
+    const remembered = async (dataDir: string | string[]) => {
+      const fitting = { validationDirs: [large], maxMeasurements: 6, seed: 0 };
+      const checkpoint = checkpointDirectory(runDir);
+      await fitPoolOf({ checkpoint, dataDir, ...fitting });
+      const { pool } = loadCheckpoint(runDir);
+      Deno.removeSync(join(checkpoint, POOL_FILE));
+      return pool?.get("pool.ends")?.length ?? 0;
+    };
+    assertGreater(await remembered([large, small]), await remembered(large));
     await assertRejects(() => run(4, {}, { dataDir: [large, large] }), UserError, "the same probe rows");
 
     // Not places, but of the same size.
