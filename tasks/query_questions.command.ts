@@ -36,11 +36,13 @@ export const queryDestinationsCommand = command({
 
 export const queryNearestCommand = command({
   name: "query nearest",
-  summary: "which candidates are nearest to a source, by their RTT distributions",
-  reads: "a checkpoint, a source, a file of addresses or prefixes",
-  writes: "the nearest of them: median RTT, probability of being the nearest, expected regret",
-  example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
-  main: ["checkpoint", "src", "candidates", "by", "top"],
+  summary: nearest.summary,
+  reads: "a checkpoint, a source or a file of them, a file of addresses or prefixes",
+  writes:
+    "the nearest of them: median RTT, probability of being the nearest, expected regret; the best together",
+  example:
+    "--checkpoint runs/demo/train --sources clients.csv --candidates servers.txt --best 3 --output sites.svg",
+  main: ["checkpoint", "src", "sources", "candidates", "by", "top", "best", "output"],
   options: {
     ...distributionOptions,
     ...questionOptions(nearest),

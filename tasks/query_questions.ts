@@ -5,7 +5,7 @@
  * @module
  */
 import type { OptionsOf } from "../lib/cli/command.ts";
-import { camel, fileFormOf } from "../lib/cli/question_options.ts";
+import { camel, fileFormOf, sourceColumns } from "../lib/cli/question_options.ts";
 import { kebab } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
@@ -57,10 +57,12 @@ export async function givenQuestion(
     } else if (form === "ends") {
       const path = String(value);
       const [items, lines]: [unknown[], number[]] = [[], []];
-      for await (const { line, read } of readValues(readLines(path, stage.signal), path)) {
+      const columns = sourceColumns(field);
+      const [end] = columns ?? ["dst"];
+      for await (const { line, read } of readValues(readLines(path, stage.signal), path, { columns })) {
         try {
-          const { dst, ...others } = read();
-          items.push(Object.keys(others).length === 0 ? dst : { dst, ...others });
+          const { [end]: own, ...others } = read();
+          items.push(Object.keys(others).length === 0 ? own : { [end]: own, ...others });
           lines.push(line);
         } catch (error) {
           if (!(error instanceof UserError)) throw error;

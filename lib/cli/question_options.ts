@@ -56,17 +56,26 @@ export function fileFormOf(optional: z.core.$ZodType): "measurements" | "ends" |
   return field.element instanceof z.ZodString || field.element instanceof z.ZodUnion ? "ends" : undefined;
 }
 
+/** The CSV columns of a list of sources, which come first, with more; undefined for destinations. */
+export function sourceColumns(field: z.core.$ZodType): readonly string[] | undefined {
+  const list = unwrapped(field);
+  const element = list instanceof z.ZodArray ? list.element : undefined;
+  const object = element instanceof z.ZodUnion ? element.options.find((each) => each instanceof z.ZodObject) : undefined;
+  return object && !Object.hasOwn(object.shape, "dst") ? Object.keys(object.shape) : undefined;
+}
+
 const FILES = {
-  measurements:
+  measurements: () =>
     "a file of any format that import reads; --src is the source of measurements that do not name theirs",
-  ends: "a file with one per line, CSV with dst, or JSON lines; # begins a comment",
+  ends: (field: z.ZodType) =>
+    `a file with one per line, CSV with ${sourceColumns(field) ?? "dst"}, or JSON lines; # begins a comment`,
 };
 
 function fieldOption(name: string, field: z.ZodType, isRequired: boolean): Option<unknown> {
   const help = field.description ?? "";
   const required = isRequired ? { required: true } as const : {};
   const file = fileFormOf(field);
-  if (file) return option.path(uses.input, `${help}; ${FILES[file]}`, required) as Option<unknown>;
+  if (file) return option.path(uses.input, `${help}; ${FILES[file](field)}`, required) as Option<unknown>;
   if (unwrapped(field) instanceof z.ZodBoolean) return option.switch(help) as Option<unknown>;
   const read = (text: string) => {
     const result = checked(field, normalized(field, text));

@@ -21,7 +21,7 @@ const CANDIDATES = ["198.51.100.7", "203.0.113.0/24"];
 const TIME = 1748739600;
 
 /** A question of each kind that is also a command. */
-const ASKED: Record<Exclude<QuestionName, "places">, Record<string, unknown>> = {
+const ASKED: Record<Exclude<QuestionName, "places"> | "nearest of many", Record<string, unknown>> = {
   rtt: {
     src: SRC,
     dst: DST,
@@ -35,6 +35,12 @@ const ASKED: Record<Exclude<QuestionName, "places">, Record<string, unknown>> = 
   },
   destinations: { src: SRC, rtt: [20, 21], top: 3, prefix_length: 8, max_expansions: 16, context: CONTEXT },
   nearest: { src: SRC, candidates: CANDIDATES, by: "probability", draws: 4, seed: 3 },
+  "nearest of many": {
+    sources: [{ src: SRC }, { src: "192.0.2.128/25", weight: 3 }],
+    candidates: CANDIDATES,
+    draws: 4,
+    best: 2,
+  },
   matrix: { nodes: [SRC, DST], destinations: CANDIDATES, quantiles: [0.9], samples: 2, draws: 4 },
   map: { src: SRC, level: "cell", first: 1, count: 3 },
   likelihood: { src: SRC, dst: DST, time: TIME, rtt: 12.5, context: CONTEXT, tokens: true },
@@ -55,7 +61,16 @@ function rememberPair(run: string): void {
 
 for (
   const [tinyModel, names] of [
-    [() => tinyPlacedModel(), ["rtt", "destinations", "nearest", "matrix", "map", "likelihood", "sample"]],
+    [() => tinyPlacedModel(), [
+      "rtt",
+      "destinations",
+      "nearest",
+      "nearest of many",
+      "matrix",
+      "map",
+      "likelihood",
+      "sample",
+    ]],
     [() => Promise.resolve(tinyLocatedModel()), ["advise", "rtt"]],
   ] as const
 ) {
@@ -64,9 +79,11 @@ for (
       rememberPair(at("run"));
       await using server = await TestServer.start(at("run"));
       using model = await loadModel(at("run"));
-      for (const name of names) {
-        await test.step(name, async () => {
-          const args = Object.entries(ASKED[name]).flatMap(([field, value]) => {
+      for (const title of names) {
+        await test.step(title, async () => {
+          const { [title]: question } = ASKED;
+          const name = title === "nearest of many" ? "nearest" : title;
+          const args = Object.entries(question).flatMap(([field, value]) => {
             const option = `--${field.replaceAll("_", "-")}`;
             if (value === true) return [option];
             const isFile = Array.isArray(value) && typeof value[0] !== "number";
@@ -77,17 +94,20 @@ for (
             return [option, path];
           });
           const { stdout } = await succeed("query", name, "--checkpoint", at("run"), ...args, "--json");
-          const posted = await server.post(`/v1/${name}`, ASKED[name]);
+          const posted = await server.post(`/v1/${name}`, question);
           const text = await posted.text();
           assertEquals(stdout, `${text}\n`);
-          assertEquals(JSON.stringify(await model.ask(name, ASKED[name] as never)), text);
+          assertEquals(JSON.stringify(await model.ask(name, question as never)), text);
           QUESTIONS[name].answer.strict().parse(JSON.parse(text));
           if (name === "rtt") assertEquals(JSON.parse(text).measured?.by_hour.length, 12);
-          const lines = await server.postLines(`/v1/${name}:batch`, [ASKED[name]]);
+          const lines = await server.postLines(`/v1/${name}:batch`, [question]);
           assertEquals(lines, [{ line: 1, ...JSON.parse(text) }]);
-          const { context: _, ...flat } = ASKED[name];
+          const { context: _, ...flat } = question;
           const query = new URLSearchParams(
-            Object.entries(flat).map(([field, value]) => [field, String(value)]),
+            Object.entries(flat).map(([field, value]) => [
+              field,
+              Array.isArray(value) && typeof value[0] === "object" ? JSON.stringify(value) : String(value),
+            ]),
           );
           const got = await server.fetch(`/v1/${name}?${query}`);
           assertEquals(await got.text(), await (await server.post(`/v1/${name}`, flat)).text());

@@ -15,7 +15,7 @@ import { MAX_PING_RTT_MS, RTTS_MS } from "../rtt/rtt_distribution.ts";
 import { faultIn } from "../rtt/rtt_question.ts";
 import { roundedMeanMs } from "../questions/rtt.ts";
 
-interface NearestCandidate {
+export interface NearestCandidate {
   /** The candidate as given. */
   readonly candidate: string;
   readonly name?: string | undefined;
@@ -77,14 +77,7 @@ export async function nearestOf(
   const list = [...candidates.values()];
   const { pNearest, regretsMs, pNoReply: p_no_reply, minMs: min_ms } = raceOf(list);
   const ranked = list.map((each, i) => ({ ...each, p_nearest: pNearest[i], regret_ms: regretsMs[i] }));
-  type Ranked = (typeof ranked)[number];
-  const orders = {
-    median: (a: Ranked, b: Ranked) => a.median_ms - b.median_ms,
-    probability: (a: Ranked, b: Ranked) => b.p_nearest - a.p_nearest,
-  };
-  const other = by === "median" ? "probability" : "median";
-  ranked.sort((a, b) => orders[by](a, b) || orders[other](a, b));
-  const nearest = ranked.slice(0, top).map(
+  const nearest = ranked.sort(orderBy(by)).slice(0, top).map(
     ({ query, median_ms, mean_ms, pFailed: p_failed, p_nearest, regret_ms, notes }): NearestCandidate => ({
       candidate: query.dst,
       ...model.names.named(query.dst),
@@ -96,13 +89,25 @@ export async function nearestOf(
   return { nearest, candidates: list.length, p_no_reply, min_ms };
 }
 
+type Ranked = Pick<NearestCandidate, "median_ms" | "p_nearest">;
+
+/** The order of candidates, the nearest first. */
+export function orderBy(by: NearestOptions["by"]): (a: Ranked, b: Ranked) => number {
+  const orders = {
+    median: (a: Ranked, b: Ranked) => a.median_ms - b.median_ms,
+    probability: (a: Ranked, b: Ranked) => b.p_nearest - a.p_nearest,
+  };
+  const other = by === "median" ? "probability" : "median";
+  return (a, b) => orders[by](a, b) || orders[other](a, b);
+}
+
 /** A candidate's distribution in single precision. */
-interface Candidate extends Runner, Pick<NearestCandidate, "median_ms" | "mean_ms"> {
+export interface Candidate extends Runner, Pick<NearestCandidate, "median_ms" | "mean_ms"> {
   readonly query: FileQuery;
   readonly notes: string[];
 }
 
-function candidateOf(answered: AnsweredQuery): Candidate {
+export function candidateOf(answered: AnsweredQuery): Candidate {
   const { query, answer } = answered;
   const { distribution } = answer.mixture;
   return {

@@ -34,6 +34,8 @@ export interface Asking {
    * @param cost Roughly the number of distributions to compute: cheap work does not wait for all of the rest.
    */
   inTurn<T>(cost: number, work: () => Promise<T>): Promise<T>;
+  /** Maximum number of pairs of a question on a shared server (the question's own). */
+  readonly mostPairs?: number | undefined;
   /** Reports progress; throws if the signal is aborted. */
   onProgress(done?: number): void;
 }

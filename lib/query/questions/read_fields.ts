@@ -36,6 +36,10 @@ export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
     if (schema instanceof z.ZodArray) return given.map((each) => normalized(schema.element, each));
     return schema instanceof z.ZodTuple ? given.map((each) => normalized(schema.def.items[0], each)) : given;
   }
+  if (schema instanceof z.ZodUnion && isObject(given)) {
+    const object = schema.options.find((option) => option instanceof z.ZodObject);
+    return object ? normalized(object, given) : given;
+  }
   if (!(schema instanceof z.ZodObject) || !isObject(given)) return given;
   const fields = Object.entries(given).flatMap(([name, each]) => {
     const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;

@@ -17,7 +17,7 @@ import { type CsvSeparator, readCsv } from "../../io/text/csv.ts";
 import { type ParsedQuestion, parseQuestion, withAddresses } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
-const COLUMNS = ["src", "dst", "time"];
+const COLUMNS: readonly string[] = ["dst", "src", "time"];
 const WANTED = "one with src, dst and optionally time and context";
 
 export interface FileQuery extends ParsedQuestion {
@@ -77,12 +77,16 @@ export async function* readQueries(
  * Reads the values of lines; see {@link readQueries}.
  *
  * @param options `isList`: whether a line needs only a `dst`; `hasPlaces`: whether a line without a header
- *   may be the name of a place or an address.
+ *   may be the name of a place or an address; `columns`: those of CSV, the endpoint of a list first.
  */
 export async function* readValues(
   lines: AsyncIterable<TextLine>,
   path: string,
-  { isList = true, hasPlaces = true }: { isList?: boolean; hasPlaces?: boolean } = {},
+  { isList = true, hasPlaces = true, columns: known = COLUMNS }: {
+    isList?: boolean;
+    hasPlaces?: boolean;
+    columns?: readonly string[] | undefined;
+  } = {},
 ): AsyncGenerator<{ line: number; read: () => Values }> {
   let columns: string[] | undefined;
   let separator: CsvSeparator = ",";
@@ -95,14 +99,14 @@ export async function* readValues(
     isFirst = false;
     const isName = () =>
       faultOfPrefix(withoutComment(text)) === undefined ||
-      (hasPlaces && !cellsOf(text, separatorOf(text)).every((name) => COLUMNS.includes(name)));
+      (hasPlaces && !cellsOf(text, separatorOf(text)).every((name) => known.includes(name)));
     const isHeader = isTable && !(isList && isName());
-    if (isTable) columns = isHeader ? headerOf(text, path, isList) : [];
+    if (isTable) columns = isHeader ? headerOf(text, path, isList, known) : [];
     if (isHeader) separator = separatorOf(text);
     if (isHeader) continue;
     const read = (columns: readonly string[] | undefined, separator: CsvSeparator) => () => {
       if (fault !== undefined) throw new UserError(fault);
-      return valuesOf(text, columns, separator);
+      return columns?.length === 0 ? { [known[0]]: withoutComment(text) } : valuesOf(text, columns, separator);
     };
     yield { line, read: read(columns, separator) };
   }
@@ -114,9 +118,8 @@ function withoutComment(text: string): string {
 
 type Values = Partial<Record<string, unknown>>;
 
-/** @param columns Columns of CSV; empty if each line is a destination. */
+/** @param columns Columns of CSV. */
 function valuesOf(text: string, columns: readonly string[] | undefined, separator: CsvSeparator): Values {
-  if (columns?.length === 0) return { dst: withoutComment(text) };
   return columns ? csvValues(cellsOf(text, separator), columns) : jsonObjectOf(text, WANTED);
 }
 
@@ -157,13 +160,14 @@ function csvValues(cells: readonly string[], columns: readonly string[]): Values
   return Object.fromEntries(columns.map((name, i) => [name, cells[i]]));
 }
 
-function headerOf(text: string, path: string, isList: boolean): string[] {
+function headerOf(text: string, path: string, isList: boolean, known: readonly string[]): string[] {
   const columns = cellsOf(text, separatorOf(text));
-  const isKnown = columns.every((name) => COLUMNS.includes(name));
-  const isWhole = (isList || columns.includes("src")) && columns.includes("dst");
+  const isKnown = columns.every((name) => known.includes(name));
+  const [end] = known;
+  const isWhole = (isList || columns.includes("src")) && columns.includes(end);
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
   const expected = isList
-    ? "one address or prefix per line, JSON lines or a CSV header dst"
+    ? `one address or prefix per line, JSON lines or a CSV header ${end}`
     : "JSON lines or a CSV header src,dst[,time]";
   throw new FormatError({ value: shown(text), expected }, { path, place: "line 1" });
 }

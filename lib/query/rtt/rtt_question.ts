@@ -75,8 +75,8 @@ export function parseQuestion(
   return { ...ends, timeS: timeOf(time), context: measurementsOf(context, notes), notes };
 }
 
-/** Fields of questions with endpoints: texts, objects with `dst`, or lists of these. */
-const END_FIELDS = ["src", "dst", "within", "nodes", "destinations", "candidates"];
+/** Fields of questions with endpoints: texts, objects with `src` or `dst`, or lists of these. */
+const END_FIELDS = ["src", "dst", "within", "nodes", "sources", "destinations", "candidates"];
 
 /**
  * Replaces names of addresses by the addresses in the endpoints of a question.
@@ -88,10 +88,13 @@ export function withAddresses<V extends Values>(values: V, names: AddressNames):
   const addressed = (value: unknown): unknown => {
     if (typeof value === "string") return names.addressOf(value) ?? value;
     if (Array.isArray(value)) return value.map(addressed);
-    return isObject(value) ? { ...value, dst: addressed(value.dst) } : value;
+    return isObject(value) ? withEnds(value) : value;
   };
-  const known = END_FIELDS.filter((name) => Object.hasOwn(values, name));
-  return { ...values, ...Object.fromEntries(known.map((name) => [name, addressed(values[name])])) };
+  const withEnds = <V extends Values>(values: V): V => {
+    const known = END_FIELDS.filter((name) => Object.hasOwn(values, name));
+    return { ...values, ...Object.fromEntries(known.map((name) => [name, addressed(values[name])])) };
+  };
+  return withEnds(values);
 }
 
 /**

@@ -49,6 +49,8 @@ import { type BatchOptions, type Caller, LongWork, RttBatcher, SizeGate } from "
 import type { ModelAnswer, ModelInfo } from "./schemas.ts";
 import { scoreMeasurements } from "../../query/score/score_lines.ts";
 
+/** Pairs of sources and candidates: some seconds on two cores. */
+const MOST_PAIRS = 4096;
 /** Lines of a caller that are processed before the first is answered: two batches, one of them running. */
 const LINES_AT_ONCE = 124;
 
@@ -187,6 +189,7 @@ export class PingService {
       signal: caller.signal,
       exact: (query, use) => this.#batcher.ask(query, use, caller),
       inTurn: (cost, work) => this.#inTurn(cost, work, caller),
+      mostPairs: MOST_PAIRS,
       onProgress: () => caller.signal?.throwIfAborted(),
     };
     return await kind.ask(asking, withAddresses(read(), this.names));

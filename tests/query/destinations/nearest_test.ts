@@ -6,6 +6,7 @@ import { nearestOf, type NearestOptions, raceOf } from "../../../lib/query/desti
 import type { FileQuery } from "../../../lib/query/rtt/query_file.ts";
 import { MAX_PING_RTT_MS, RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
+import { sitesOf } from "../../../lib/query/destinations/sites.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 /** A runner with probability at some codes only: pairs of index and probability. */
@@ -136,4 +137,67 @@ Deno.test("nearestOf() rejects too many candidates, none, and one of another IP 
     await refused(DESTINATIONS, "more than 2 candidates were given, expected 1 to 2");
     await refused([], "no candidates were given");
     await refused(["198.51.100.7", "2001:db8::1"], "candidates[1]: ");
+  }));
+
+Deno.test("sitesOf() mixes the answers to each source by weight, and takes no time from an address to itself", () =>
+  withTinyModel(async (model) => {
+    const SOURCES = ["192.0.2.1", "192.0.2.130", "203.0.113.128/25", "198.51.100.9"];
+    const readQuery = (src: string, dst: string): FileQuery => (
+      { line: 1, src, dst, ...parseQuestion({ src, dst }) }
+    );
+    const options = { by: "median" as const, top: 5, numDraws: 4, best: 2, onProgress() {} };
+    const pairsOf = (sources: string[], weights: number[]) => ({
+      sources: sources.map((src) => readQuery(src, DESTINATIONS[0])),
+      candidates: DESTINATIONS.map((dst) => readQuery(sources[0], dst)),
+      weights,
+    });
+    const alone: Awaited<ReturnType<typeof sitesOf>>["nearest"][] = [];
+    for (const [i, src] of SOURCES.slice(0, 3).entries()) {
+      const exact = await nearestOf(model, queriesOf(src, DESTINATIONS), { ...OPTIONS, numDraws: 4 });
+      const { nearest, min_ms, p_no_reply } = await sitesOf(model, pairsOf([src], [7]), options);
+      assertAlmostEquals(p_no_reply, exact.p_no_reply, 1e-6);
+      // Only some quantiles of a pair are exact for many sources; the others are to a fifth.
+      assertAlmostEquals(min_ms, exact.min_ms, 0.2 * min_ms);
+      for (const each of nearest) {
+        const found = exact.nearest.find(({ candidate }) => candidate === each.candidate);
+        assertEquals([each.median_ms, each.worst_ms, each.worst_src], [
+          found?.median_ms,
+          found?.median_ms,
+          src,
+        ]);
+        assertAlmostEquals(each.p_failed, found?.p_failed ?? NaN, 1e-6);
+        assertAlmostEquals(each.p_nearest, found?.p_nearest ?? NaN, 0.02);
+      }
+      alone[i] = nearest;
+    }
+    const weights = [1, 3, 4];
+    const many = await sitesOf(model, pairsOf(SOURCES.slice(0, 3), weights), options);
+    const one = (i: number, candidate: string) => {
+      const found = alone[i].find((each) => each.candidate === candidate);
+      assert(found);
+      return found;
+    };
+    for (const { candidate, p_failed, p_nearest, worst_ms, median_ms, high_ms } of many.nearest) {
+      const mean = (of: (each: typeof alone[0][0]) => number) =>
+        weights.reduce((sum, weight, i) => sum + weight / 8 * of(one(i, candidate)), 0);
+      assertAlmostEquals(p_failed, mean((each) => each.p_failed), 1e-6);
+      assertAlmostEquals(p_nearest, mean((each) => each.p_nearest), 1e-5);
+      const medians = weights.map((_, i) => one(i, candidate).median_ms);
+      assertEquals(worst_ms, Math.max(...medians));
+      assert(median_ms >= Math.min(...medians) && median_ms <= worst_ms && median_ms < high_ms);
+    }
+    const [{ candidates, mean_ms, shares }, two] = many.best;
+    const means = DESTINATIONS.map((dst) =>
+      weights.reduce((sum, weight, i) => sum + weight / 8 * one(i, dst).median_ms, 0)
+    );
+    assertEquals(candidates, [DESTINATIONS[means.indexOf(Math.min(...means))]]);
+    assertAlmostEquals(mean_ms, Math.min(...means), 1e-9);
+    assertEquals([shares, two.candidates.length, two.is_exact], [[1], 2, true]);
+    assertAlmostEquals(two.shares.reduce((a, b) => a + b), 1, 1e-12);
+
+    const own = await sitesOf(model, pairsOf([SOURCES[3]], [1]), options);
+    const { median_ms, p_failed, p_nearest } = own.nearest[0];
+    assertEquals([own.nearest[0].candidate, p_failed], [SOURCES[3], 0]);
+    assert(median_ms < 0.01 && p_nearest > 0.99);
+    assertEquals([own.best[0].candidates, own.best[0].mean_ms], [[SOURCES[3]], 0]);
   }));
