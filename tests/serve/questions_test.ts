@@ -1,5 +1,5 @@
 /** Programs, the command line and HTTP get the same answers to every kind of question. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import { fitPool } from "../../lib/model/pool/pool_fit.ts";
@@ -48,13 +48,20 @@ const ASKED: Record<Exclude<QuestionName, "places"> | "nearest of many", Record<
   advise: { src: SRC, candidates: KNOWN, budget: 2, draws: 4 },
 };
 
+/** RTTs of a pair, newest first; null for no reply. */
+const REMEMBERED = Array.from({ length: 48 }, (_, i) => i % 9 === 0 ? null : 12 + i % 12);
+/** The jitter of the remembered pair, ms. */
+const JITTER_MS = (() => {
+  const rttsMs = REMEMBERED.flatMap((rttMs) => rttMs ?? []);
+  const steps = rttsMs.slice(1).map((rttMs, i) => Math.abs(rttMs - rttsMs[i]));
+  return steps.reduce((a, b) => a + b) / steps.length;
+})();
+
 /** Adds a pool that remembers four days of the pair. */
 function rememberPair(run: string): void {
   const tables = new PoolTables();
   const [from, to] = [SRC, DST].map((address) => PoolTables.endOf(addressBytes(address)));
-  for (let i = 0; i < 48; i++) {
-    tables.add(from, to, i % 9 === 0 ? null : encodeRttCode(12 + i % 12), TIME - 7200 * i);
-  }
+  REMEMBERED.forEach((rttMs, i) => tables.add(from, to, rttMs && encodeRttCode(rttMs), TIME - 7200 * i));
   const { directory, state } = loadCheckpoint(run);
   writePool(directory, tables.save(fitPool([])), state.files.model.sha256);
 }
@@ -100,6 +107,21 @@ for (
           assertEquals(JSON.stringify(await model.ask(name, question as never)), text);
           QUESTIONS[name].answer.strict().parse(JSON.parse(text));
           if (name === "rtt") assertEquals(JSON.parse(text).measured?.by_hour.length, 12);
+          if (name === "matrix") {
+            const [[own, unmeasured]] = JSON.parse(text).rows.map((row: { jitter_ms: unknown }) =>
+              row.jitter_ms
+            );
+            assertAlmostEquals(own, JITTER_MS, 0.01);
+            assertEquals(unmeasured, null);
+            const files = ["--nodes", at("nodes"), "--output", at("m.gml")];
+            await succeed("query", name, "--checkpoint", at("run"), ...files);
+            const edges = Deno.readTextFileSync(at("m.gml")).split("edge [").slice(1);
+            const jitters = edges.map((edge) => Number(/^ {4}jitter "(\d+) us"$/m.exec(edge)?.[1]));
+            assertEquals([jitters[0], jitters[3]], [NaN, NaN]);
+            for (const jitterUs of jitters.slice(1, 3)) {
+              assertAlmostEquals(jitterUs, 1000 * JITTER_MS / Math.SQRT2, 10);
+            }
+          }
           const lines = await server.postLines(`/v1/${name}:batch`, [question]);
           assertEquals(lines, [{ line: 1, ...JSON.parse(text) }]);
           const { context: _, ...flat } = question;

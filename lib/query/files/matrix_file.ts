@@ -108,13 +108,13 @@ function textColumns({ nodes, destinations }: MatrixOptions) {
 /** The number columns, in the order of a pair's numbers. */
 function numberColumns({ quantiles, numSamples }: MatrixOptions): string[] {
   const samples = Array.from({ length: numSamples }, (_, i) => `sample${i + 1}_ms`);
-  return ["median_ms", "p_failed", ...quantiles.map((q) => `q${q}_ms`), ...samples];
+  return ["median_ms", "p_failed", "availability", "jitter_ms", ...quantiles.map((q) => `q${q}_ms`), ...samples];
 }
 
 /** The pairs of a row as table columns, without the pair of a node with itself. */
 function* pairsOf(row: MatrixRow, { destinations, quantiles }: MatrixOptions) {
-  const { src, src_name, median_ms, p_failed, quantiles_ms, samples_ms } = row;
-  const numbers = [median_ms, p_failed, ...quantiles.map((q) => quantiles_ms[q])];
+  const { src, src_name, median_ms, p_failed, availability, jitter_ms, quantiles_ms, samples_ms } = row;
+  const numbers = [median_ms, p_failed, availability, jitter_ms, ...quantiles.map((q) => quantiles_ms[q])];
   for (const [i, { dst, name: dst_name }] of destinations.entries()) {
     const basis = row.basis[i];
     if (basis === null) continue;
@@ -123,15 +123,15 @@ function* pairsOf(row: MatrixRow, { destinations, quantiles }: MatrixOptions) {
   }
 }
 
-/** Samples without a reply are empty fields. */
+/** Samples without a reply and unknown jitter are empty fields. */
 function csvText(asked: MatrixOptions): MatrixText {
   const columns = textColumns(asked);
   return {
     head: [...columns, ...numberColumns(asked)].join() + "\n",
     row: (row) =>
-      Array.from(pairsOf(row, asked), ({ texts, numbers: [medianMs, pFailed, ...others] }) => {
+      Array.from(pairsOf(row, asked), ({ texts, numbers: [medianMs, pFailed, availability, ...others] }) => {
         const cells = columns.map((column) => csvField(texts[column] ?? ""));
-        return [...cells, medianMs, pFailed?.toFixed(6), ...others].join() + "\n";
+        return [...cells, medianMs, pFailed?.toFixed(6), availability?.toFixed(6), ...others].join() + "\n";
       }).join(""),
     end: "",
   };
@@ -155,8 +155,10 @@ const SELF_LATENCY_US = 100;
 
 /**
  * A graph for the network simulator Shadow (https://shadow.github.io/docs/guide/network_graph_spec.html).
- * Latency and packet loss are one-way: half of the median RTT, in whole microseconds and at least 1, and the
- * loss for which 1 - (1 - loss)^2 is the probability of no reply.
+ * Latency, jitter and packet loss are one-way: half of the median RTT, in whole microseconds and at least 1; the
+ * jitter of the RTT divided by sqrt(2), if it is known; and the loss for which 1 - (1 - loss)^2 is the probability
+ * of no reply. ASSUMPTION: both directions vary alike and independently. Shadow's specification reserves
+ * `jitter` for future use.
  */
 function gmlGraph({ nodes }: MatrixOptions): MatrixText {
   const texts = nodes.map(({ dst, name }, id) =>
@@ -164,11 +166,16 @@ function gmlGraph({ nodes }: MatrixOptions): MatrixText {
   );
   return {
     head: ["graph [\n  directed 1\n", ...texts].join(""),
-    row: ({ median_ms, p_failed }, source) =>
+    row: ({ median_ms, p_failed, jitter_ms }, source) =>
       median_ms.map((medianMs, target) => {
         const latencyUs = medianMs === null ? SELF_LATENCY_US : Math.max(1, Math.round(medianMs * 1000 / 2));
         const loss = 1 - Math.sqrt(1 - (p_failed[target] ?? 0));
-        const attributes = `latency "${latencyUs} us"\n    packet_loss ${loss.toFixed(6)}`;
+        const { [target]: jitterMs } = jitter_ms;
+        const attributes = [
+          `latency "${latencyUs} us"`,
+          ...(jitterMs === null ? [] : [`jitter "${Math.round(jitterMs * 1000 / Math.SQRT2)} us"`]),
+          `packet_loss ${loss.toFixed(6)}`,
+        ].join("\n    ");
         return `  edge [\n    source ${source}\n    target ${target}\n    ${attributes}\n  ]\n`;
       }).join(""),
     end: "]\n",
@@ -186,7 +193,7 @@ function gmlText(text: string): string {
 /** Whether a column contains names, which are optional. */
 const isName = (column: string) => column.endsWith("_name");
 
-/** Writes a matrix as Parquet, a row per pair. Samples without a reply are NaN. */
+/** Writes a matrix as Parquet, a row per pair. Samples without a reply and unknown jitter are NaN. */
 class ParquetRows implements Disposable {
   readonly #output: ParquetOutput;
   readonly #names: readonly string[];

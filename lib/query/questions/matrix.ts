@@ -47,6 +47,11 @@ const row = z.object({
   basis: z.array(basisKindSchema.nullable()),
   median_ms: perDestination,
   p_failed: perDestination.describe("P(no reply)"),
+  availability: perDestination.describe("1 - P(no reply)"),
+  jitter_ms: perDestination.describe(
+    "mean absolute difference of the pair's successive measured RTTs, as in RFC 3550; null if it has less than two: " +
+      "the spread of its distribution is then uncertainty, not jitter",
+  ),
   quantiles_ms: z.record(z.string(), perDestination).describe("RTTs by quantile"),
   samples_ms: z.array(perDestination.nullable()).optional()
     .describe("RTTs drawn for each destination, ms; null: no reply"),

@@ -46,6 +46,17 @@ const [LEAST_BINS, MAX_BINS] = [24, 200];
 const PER_BIN = 4;
 const [LEAST_DAYS, LEAST_HOURS] = [3, 8];
 
+/**
+ * The mean absolute difference of successive RTTs, ms, to the microsecond: the interarrival jitter of RFC 3550,
+ * section 6.4.1, of round trips and without its smoothing. Null for less than two replies.
+ */
+export function jitterMs({ codes }: Pick<PairMeasurements, "codes">): number | null {
+  const rttsMs = Array.from(codes.filter((code) => code > 0), decodeRttCode);
+  if (rttsMs.length < 2) return null;
+  const sum = rttsMs.reduce((sum, rttMs, i) => i === 0 ? 0 : sum + Math.abs(rttMs - rttsMs[i - 1]), 0);
+  return Math.round(1000 * sum / (rttsMs.length - 1)) / 1000;
+}
+
 /** @param pair At least one measurement. @param edgesMs Edges of the histogram's bars, ascending. */
 export function measuredJson(
   pair: PairMeasurements,

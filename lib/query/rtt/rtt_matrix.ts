@@ -11,6 +11,7 @@ import { formatPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
 import type { BasisKind } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type AnsweredQuery, type AnswerOptions, answerQueries, prepareQuery } from "./answer_queries.ts";
+import { jitterMs } from "./measured_history.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
 import { faultIn, type ParsedQuestion } from "./rtt_question.ts";
 
@@ -43,6 +44,10 @@ export interface MatrixRow {
   median_ms: (number | null)[];
   /** P(no reply), to six decimals. */
   p_failed: (number | null)[];
+  /** 1 - P(no reply), to six decimals. */
+  availability: (number | null)[];
+  /** The pair's jitter, see {@link jitterMs}; null if it was not measured often enough. */
+  jitter_ms: (number | null)[];
   /** RTTs at the requested quantiles, by quantile. */
   quantiles_ms: Record<string, (number | null)[]>;
   /** Drawn RTTs, if requested; null for no reply. */
@@ -122,6 +127,7 @@ export class RttMatrix {
     const numberAt = (column: number, place: number) => numberOf(numbers[column * this.width + place]);
     const column = (place: number) => destinations.map((_, i) => numberAt(i, place));
     const median_ms = column(0);
+    const p_failed = column(1);
     const samplesTo = (i: number) =>
       Array.from({ length: numSamples }, (_, sample) => numberAt(i, 2 + quantiles.length + sample));
     return {
@@ -131,7 +137,12 @@ export class RttMatrix {
         median_ms[i] === null ? null : this.model.basisKindOf({ source, destination })
       ),
       median_ms,
-      p_failed: column(1),
+      p_failed,
+      availability: p_failed.map((p) => p === null ? null : Math.round((1 - p) * 1e6) / 1e6),
+      jitter_ms: destinations.map(({ destination }, i) => {
+        const measured = median_ms[i] === null ? undefined : this.model.measured({ source, destination });
+        return measured ? jitterMs(measured) : null;
+      }),
       quantiles_ms: Object.fromEntries(quantiles.map((q, i) => [q, column(2 + i)])),
       ...(numSamples > 0 && median_ms.some((ms) => ms !== null) && {
         samples_ms: median_ms.map((ms, i) => ms === null ? null : samplesTo(i)),

@@ -123,9 +123,10 @@ Deno.test("query matrix writes the same to Parquet, JSON and CSV, with samples b
       return { head, lines };
     };
     const { head, lines } = await csvOf("m.csv", nodes, 7);
-    assertEquals(head.slice(0, 7), ["src", "dst", "basis", "median_ms", "p_failed", "q0.9_ms", "sample1_ms"]);
-    assertEquals(head.length, 6 + 40);
-    const samples = lines.map((line) => line.slice(6));
+    const numbers = ["median_ms", "p_failed", "availability", "jitter_ms", "q0.9_ms"];
+    assertEquals(head.slice(0, 9), ["src", "dst", "basis", ...numbers, "sample1_ms"]);
+    assertEquals(head.length, 8 + 40);
+    const samples = lines.map((line) => line.slice(8));
     // The untrained model gives no reply a third or more, and spreads the rest over many RTTs.
     for (const [i, own] of samples.entries()) {
       const failed = own.filter((text) => text === "").length / own.length;
@@ -138,7 +139,11 @@ Deno.test("query matrix writes the same to Parquet, JSON and CSV, with samples b
     assertEquals([...columns.keys()], head);
     const texts = [...columns].map(([name, values]) =>
       values.map((value) =>
-        name === "p_failed" ? Number(value).toFixed(6) : Number.isNaN(value) ? "" : String(value)
+        /^(p_failed|availability)$/.test(name)
+          ? Number(value).toFixed(6)
+          : Number.isNaN(value)
+          ? ""
+          : String(value)
       )
     );
     assertEquals(lines, lines.map((_, row) => texts.map((column) => column[row])));
@@ -150,12 +155,10 @@ Deno.test("query matrix writes the same to Parquet, JSON and CSV, with samples b
     ) =>
       NODES.flatMap((dst, i) => {
         if (row.src as unknown === dst) {
-          assertEquals([row.basis[i], row.median_ms[i], row.p_failed[i], row.samples_ms[i]], [
-            null,
-            null,
-            null,
-            null,
-          ]);
+          const { basis, median_ms, p_failed, availability, jitter_ms, samples_ms } = row;
+          for (const own of [basis, median_ms, p_failed, availability, jitter_ms, samples_ms]) {
+            assertEquals(own[i], null);
+          }
           return [];
         }
         const samples = (row.samples_ms[i] as (number | null)[]).map((ms) => ms === null ? "" : String(ms));
@@ -163,6 +166,9 @@ Deno.test("query matrix writes the same to Parquet, JSON and CSV, with samples b
           String(row.basis[i]),
           String(row.median_ms[i]),
           Number(row.p_failed[i]).toFixed(6),
+          (1 - Number(row.p_failed[i])).toFixed(6),
+          // No pair was measured.
+          "",
           String(row.quantiles_ms["0.9"][i]),
         ];
         return [[row.src, dst, ...numbers, ...samples]];
@@ -171,11 +177,11 @@ Deno.test("query matrix writes the same to Parquet, JSON and CSV, with samples b
     assertEquals(cells, lines);
 
     const other = await csvOf("other.csv", fewer, 7);
-    const byPair = new Map(lines.map((line) => [line.slice(0, 2).join(), line.slice(6)]));
-    for (const line of other.lines) assertEquals(line.slice(6), byPair.get(line.slice(0, 2).join()));
+    const byPair = new Map(lines.map((line) => [line.slice(0, 2).join(), line.slice(8)]));
+    for (const line of other.lines) assertEquals(line.slice(8), byPair.get(line.slice(0, 2).join()));
     assert(
       (await csvOf("seed.csv", nodes, 8)).lines.every((line, i) =>
-        String(line.slice(6)) !== String(samples[i])
+        String(line.slice(8)) !== String(samples[i])
       ),
     );
   }));
