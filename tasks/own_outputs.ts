@@ -15,7 +15,11 @@ const OWN = {
   ),
   "query rtt --plot": signOf("query rtt"),
   "query destinations --output": jsonLine("prefix", "probability"),
-  "query nearest --output": jsonLine("candidate", "median_ms", "p_nearest"),
+  "query nearest --output": anyOf(
+    jsonLine("candidate", "median_ms", "p_nearest"),
+    signOf("query nearest"),
+    /^candidate,name,median_ms,mean_ms,high_ms,/,
+  ),
   "query advise --output": jsonLine("src", "dst", "reduction_ms"),
   "query map --output": anyOf(
     signOf("query map"),

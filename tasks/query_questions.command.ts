@@ -47,7 +47,10 @@ export const queryNearestCommand = command({
     ...distributionOptions,
     ...questionOptions(nearest),
     ...formatOptions,
-    output: linesOutput("candidates"),
+    output: option.path(
+      uses.outputFile(),
+      "write the candidates as a table (.csv), a picture (.svg) or JSON lines (default: a table on standard output)",
+    ),
     overwrite: overwriteOther,
   },
   module: "query_questions",

@@ -19,7 +19,7 @@ import { QUESTIONS } from "../lib/query/questions/questions.ts";
 import { readFields } from "../lib/query/questions/read_fields.ts";
 import { readValues } from "../lib/query/rtt/query_file.ts";
 import { timeOf, withAddresses } from "../lib/query/rtt/rtt_question.ts";
-import { openOwn } from "./own_outputs.ts";
+import { openOwn, signed } from "./own_outputs.ts";
 import { askedModel, contextOf, type ContextReading, writeLines } from "./query_options.ts";
 import {
   queryAdviseCommand,
@@ -122,11 +122,17 @@ function namedFault(error: unknown, { fields, files }: GivenQuestion): unknown {
   });
 }
 
-/** @param rows The field of the answer that becomes the lines of `--output`. */
+/**
+ * @param rows The field of the answer that becomes the lines of `--output`.
+ * @param formatOf The text of a file with another ending.
+ */
 function questionStage<Q extends Question>(
   kind: Q,
   command: Parameters<typeof defineStage>[0],
   rows: keyof Awaited<ReturnType<Q["ask"]>> & string,
+  formatOf?: (
+    ending: string,
+  ) => Promise<((answer: Awaited<ReturnType<Q["ask"]>>) => string | Promise<string>) | undefined>,
 ) {
   return defineStage(command, async (values, stage): Promise<StageResult> => {
     const options = values as unknown as CommonOptions & {
@@ -140,14 +146,19 @@ function questionStage<Q extends Question>(
     using file = openOwn(name as Parameters<typeof openOwn>[0], options.output, options.overwrite);
     using model = await askedModel({ noPool: false, ...options }, stage);
     const answer = await askModel(kind, given, model, stage);
-    writeLines(file, answer[rows] as unknown[]);
+    const format = await formatOf?.(/\.([a-z]+)$/.exec(options.output ?? "")?.[1] ?? "");
+    if (format) file?.finish(signed(await format(answer), `query ${kind.name}`));
+    else writeLines(file, answer[rows] as unknown[]);
     return { text: kind.text(answer), json: answer };
   });
 }
 
 const stages = [
   questionStage(QUESTIONS.destinations, queryDestinationsCommand, "destinations"),
-  questionStage(QUESTIONS.nearest, queryNearestCommand, "nearest"),
+  questionStage(QUESTIONS.nearest, queryNearestCommand, "nearest", async (ending) => {
+    const { NEAREST_FORMATS } = await import("../lib/query/destinations/nearest_format.ts");
+    return NEAREST_FORMATS.get(ending);
+  }),
   questionStage(QUESTIONS.advise, queryAdviseCommand, "advice"),
   questionStage(QUESTIONS.sample, querySampleCommand, "measurements"),
 ];

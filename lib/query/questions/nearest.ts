@@ -5,6 +5,7 @@ import { formatMs, percentText } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { formatPrefix, isAddress, withName } from "../../data/addresses/ip_prefix.ts";
 import { basisSchema } from "../../data/addresses/known_addresses.ts";
+import { lossText, worstText } from "../destinations/nearest_texts.ts";
 import type { SitePairs } from "../destinations/sites.ts";
 import type { FileQuery } from "../rtt/query_file.ts";
 import { inField, parseQuestion } from "../rtt/rtt_question.ts";
@@ -89,6 +90,23 @@ const choice = z.object({
 });
 type Choice = z.output<typeof choice>;
 
+const answer = z.object({
+    src: z.string().optional().describe("absent if there are sources"),
+    src_name: endNames.src_name,
+    sources: z.int().optional().describe(
+      "number of distinct sources, if asked; all means are then over them, by weight",
+    ),
+    time: answeredTime,
+    nearest: z.array(candidate).describe("nearest first"),
+    candidates: z.int().describe("number of distinct candidates compared"),
+    p_no_reply: z.number().describe("P(no candidate replies)"),
+    min_ms: z.number().describe("mean of the shortest RTT when all candidates reply"),
+    best: z.array(choice).optional().describe(
+      "with sources: choices of one candidate, two and so on, where each source uses the one with the shortest median",
+    ),
+    step,
+  });
+
 export const nearest = question({
   name: "nearest",
   summary: "which candidates are nearest to a source, or serve many sources best, by their RTT distributions",
@@ -113,22 +131,7 @@ export const nearest = question({
     top: top(SERVED_CANDIDATES),
     draws: draws(SERVED_DRAWS),
   },
-  answer: z.object({
-    src: z.string().optional().describe("absent if there are sources"),
-    src_name: endNames.src_name,
-    sources: z.int().optional().describe(
-      "number of distinct sources, if asked; all means are then over them, by weight",
-    ),
-    time: answeredTime,
-    nearest: z.array(candidate).describe("nearest first"),
-    candidates: z.int().describe("number of distinct candidates compared"),
-    p_no_reply: z.number().describe("P(no candidate replies)"),
-    min_ms: z.number().describe("mean of the shortest RTT when all candidates reply"),
-    best: z.array(choice).optional().describe(
-      "with sources: choices of one candidate, two and so on, where each source uses the one with the shortest median",
-    ),
-    step,
-  }),
+  answer,
   async ask(asking, asked) {
     const { src, sources, candidates, time, context, top = 5, by = "median", draws: numDraws, seed } = asked;
     if ((src === undefined) === (sources === undefined)) {
@@ -174,7 +177,7 @@ export const nearest = question({
         });
       }
       const best = Math.min(asked.best ?? DEFAULT_BEST, pairs.candidates.length);
-      const answer = await asking.inTurn(
+      const found = await asking.inTurn(
         costOf(pairs, numDraws ?? DEFAULT_NUM_DRAWS),
         () =>
           sitesOf(model, pairs, {
@@ -183,7 +186,7 @@ export const nearest = question({
             onProgress: (done) => asking.onProgress(done),
           }),
       );
-      return { time: timeS, ...answer, step: model.step };
+      return { time: timeS, ...found, step: model.step };
     }
     const answer = await asking.inTurn(queries.length, () =>
       nearestOf(model, queries, {
@@ -227,19 +230,6 @@ export const nearest = question({
     ].join("\n");
   },
 });
-
-function worstText(
-  { worst_ms = 0, worst_src = "", worst_src_name }: Pick<Choice, "worst_src" | "worst_src_name"> & {
-    worst_ms?: number | undefined;
-  },
-): string {
-  return `${formatMs(worst_ms)} from ${withName(worst_src, worst_src_name)}`;
-}
-
-/** How much longer the mean of a choice is than that of the best choice of as many candidates. */
-export function lossText({ mean_ms, optimum_ms, is_exact }: Choice): string {
-  return `${is_exact ? "" : "at most "}${formatMs(mean_ms - optimum_ms)}`;
-}
 
 function choicesText(best: readonly Choice[], nearest: readonly z.output<typeof candidate>[]): string {
   const names = new Map(nearest.map(({ candidate, name }) => [candidate, name]));

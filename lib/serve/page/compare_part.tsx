@@ -12,6 +12,7 @@ import { BasisBadge } from "./basis.tsx";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { faultOfEnd, LinesField, type PartProps, Question, readTime, TimeField } from "./fields.tsx";
 import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
+import { SitesPart } from "./sites_part.tsx";
 
 /** A larger table would be too much for one request and for its reader. */
 const MAX_CELLS = 400;
@@ -105,6 +106,17 @@ export function ComparePart(part: PartProps) {
                     command={hasServer && (() => curlPost("v1/rtt:batch?quantiles=0.5", questions))}
                   />
                 </div>
+                {sources.length > 1 && destinations.length > 1
+                  ? (
+                    <SitesPart
+                      api={api}
+                      hasServer={hasServer}
+                      sources={sources}
+                      destinations={destinations}
+                      time={time}
+                    />
+                  )
+                  : null}
               </>
             )
             : null}

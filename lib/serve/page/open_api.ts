@@ -71,6 +71,7 @@ function httpApi(base: string): PingApi {
     rtt: postQuestion("rtt"),
     rttBatch: postLines("v1/rtt:batch"),
     destinations: postQuestion("destinations"),
+    nearest: postQuestion("nearest"),
     map: postQuestion("map"),
     places: postQuestion("places"),
     score: postLines("v1/score"),
@@ -115,7 +116,7 @@ function problemIn(text: string): AskProblem | undefined {
 const WORKER = "worker.js";
 
 const OPERATIONS: readonly (keyof PingApi)[] = [
-  ...["rtt", "rttBatch", "destinations", "map", "places", "score", "model"] as const,
+  ...["rtt", "rttBatch", "destinations", "nearest", "map", "places", "score", "model"] as const,
 ];
 
 interface Asked {
