@@ -42,7 +42,7 @@ export const queryNearestCommand = command({
     "the nearest of them: median RTT, probability of being the nearest, expected regret; the best together",
   example:
     "--checkpoint runs/demo/train --sources clients.csv --candidates servers.txt --best 3 --output sites.svg",
-  main: ["checkpoint", "src", "sources", "candidates", "by", "top", "best", "output"],
+  main: ["checkpoint", "src", "sources", "candidates", "best"],
   options: {
     ...distributionOptions,
     ...questionOptions(nearest),

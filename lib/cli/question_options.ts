@@ -72,7 +72,7 @@ const FILES = {
 };
 
 function fieldOption(name: string, field: z.ZodType, isRequired: boolean): Option<unknown> {
-  const help = field.description ?? "";
+  const help = field.description ?? z.globalRegistry.get(unwrapped(field))?.description ?? "";
   const required = isRequired ? { required: true } as const : {};
   const file = fileFormOf(field);
   if (file) return option.path(uses.input, `${help}; ${FILES[file](field)}`, required) as Option<unknown>;

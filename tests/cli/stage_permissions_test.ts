@@ -57,7 +57,7 @@ train --data rows --run dir --teacher forged | ROWS ORIGIN forged/manifest.json 
 adapt --checkpoint adapted --input in/b.parquet --output dir | in/b.parquet TRAINED ADAPTED dir/report.json | DIR
 query rtt --checkpoint run --queries in/b.parquet --output out/f.parquet | in/b.parquet TRAINED out/ | FILE
 query destinations --checkpoint run --context in/b.parquet --calibration dir/report.json | in/b.parquet TRAINED dir/report.json
-query nearest --checkpoint run --candidates in/b.parquet --output out/f.parquet | in/b.parquet TRAINED out/ | FILE
+query nearest --checkpoint run --sources in/b.parquet --candidates in/b.parquet --output out/f.parquet | in/b.parquet TRAINED out/ | FILE
 query matrix --checkpoint run --nodes in/b.parquet --output out/f.parquet | in/b.parquet TRAINED out/ | FILE
 query map --checkpoint run --src DE --output out/f.parquet | TRAINED out/ | FILE
 query likelihood --checkpoint run --input in/b.parquet | in/b.parquet TRAINED

@@ -45,6 +45,31 @@ Deno.test("query destinations, rtt --queries, sample and map show names, and a b
       const args = ["--checkpoint", at("run"), "--names", at("names.csv"), ...more];
       return (await succeed("query", kind, ...args)).stdout;
     };
+    Deno.writeTextFileSync(at("clients.csv"), "src,weight\nprobe 6001,3\n198.51.100.9,1\n");
+    const sites = [
+      "--sources",
+      at("clients.csv"),
+      "--candidates",
+      at("nodes.txt"),
+      "--best",
+      "2",
+      "--output",
+    ];
+    const found = JSON.parse(await run("nearest", ...sites, at("s.csv"), "--json"));
+    assertEquals([found.sources, found.candidates, found.best.length], [2, 2, 2]);
+    const [own] = found.nearest;
+    assertEquals([own.candidate, own.name], ["192.0.2.1", "probe 6001"]);
+    const [, { candidates, shares }] = found.best;
+    assert(shares[candidates.indexOf("192.0.2.1")] >= 0.75, "a client uses its own address, by its weight");
+    const [head, first] = Deno.readTextFileSync(at("s.csv")).split("\n");
+    assert(head.startsWith("candidate,name,median_ms,") && head.endsWith(",basis,choice"), head);
+    assert(first.startsWith(`192.0.2.1,probe 6001,${own.median_ms},`), first);
+    await run("nearest", ...sites, at("s.svg"));
+    const text = await run("nearest", ...sites, at("s.svg"));
+    assertMatch(text, /^192\.0\.2\.1 \(probe 6001\) .* 1 of 2 measured$/m);
+    assertMatch(text, /^ +1 {2}192\.0\.2\.1 \(probe 6001\) .* from .* 0 ms$/m);
+    const picture = Deno.readTextFileSync(at("s.svg"));
+    assert(picture.startsWith("<svg") && picture.includes("number of candidates"));
     const asked = ["--src", "probe 6001", "--rtt", "1..900", "--max-expansions", "4", "--prefix-length", "2"];
     const { src, src_name, destinations } = JSON.parse(await run("destinations", ...asked, "--json"));
     assertEquals([src, src_name, destinations[0].name], ["192.0.2.1", "probe 6001", "all"]);
