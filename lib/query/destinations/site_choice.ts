@@ -29,8 +29,8 @@ interface ChosenBy {
   readonly most: number;
 }
 
-/** Costs that the search of the best choice may read for a number of sites, and that its bound may. */
-const [MAX_ENUMERATED, MAX_BOUND_READS] = [3e7, 2e8];
+/** Costs that all searches of best choices may read, and all bounds: tenths of a second. */
+const [MAX_ENUMERATED, MAX_BOUND_READS] = [6e7, 3e8];
 const [LEAST_ITERATIONS, MAX_ITERATIONS] = [20, 300];
 /** Iterations without a better bound after which the steps are halved. */
 const PATIENCE = 8;
@@ -59,9 +59,9 @@ export function chooseSites(costs: Float64Array, { weights, numSites, most }: Ch
     nearest = nearest.map((before, c) => bySite[site][c] < best[c] ? site : before);
     best = best.map((before, c) => Math.min(before, bySite[site][c]));
     const mean = means[site];
-    const found = bestChoice(bySite, chosen.size);
+    const found = bestChoice(bySite, { most: chosen.size, maxReads: MAX_ENUMERATED / most });
     if (!found) {
-      const optimum = Math.min(mean, lowerBound(bySite, { start: best, mean, most: chosen.size }));
+      const optimum = Math.min(mean, lowerBound(bySite, { start: best, mean, most: chosen.size, maxReads: MAX_BOUND_READS / most }));
       return { site, nearest, mean, optimum, isExact: false };
     }
     // Sums in another order differ by rounding.
@@ -80,11 +80,14 @@ function sumOfLeast(some: Float64Array, others: Float64Array): number {
 }
 
 /** The best choice of a number of sites by trying all; undefined if they are too many. */
-function bestChoice(bySite: readonly Float64Array[], most: number) {
+function bestChoice(
+  bySite: readonly Float64Array[],
+  { most, maxReads }: Record<"most" | "maxReads", number>,
+) {
   const [numSites, numClients] = [bySite.length, bySite[0].length];
   let numChoices = 1;
   for (let k = 1; k <= most; k++) numChoices *= (numSites - most + k) / k;
-  if (numChoices * numClients > MAX_ENUMERATED) return undefined;
+  if (numChoices * numClients > maxReads) return undefined;
   const levels = Array.from({ length: most }, () => new Float64Array(numClients).fill(Infinity));
   const sites: number[] = [];
   let found = { mean: Infinity, sites: [...sites] };
@@ -111,16 +114,17 @@ function bestChoice(bySite: readonly Float64Array[], most: number) {
  * Fisher, Nemhauser, "Location of Bank Accounts to Optimize Float", Management Science 23, 1977), improved by
  * subgradient steps. Any multipliers give a bound; those of the first step are the costs of the greedy choice.
  *
- * @param from `start`: the first multipliers; `mean`: the mean of a choice; `most`: its number of sites.
+ * @param from `start`: the first multipliers; `mean`: the mean of a choice; `most`: its number of sites;
+ *   `maxReads`: costs to read.
  */
 function lowerBound(
   bySite: readonly Float64Array[],
-  { start, mean, most }: { start: Float64Array; mean: number; most: number },
+  { start, mean, most, maxReads }: { start: Float64Array } & Record<"mean" | "most" | "maxReads", number>,
 ): number {
   const numClients = start.length;
   const iterations = Math.max(
     LEAST_ITERATIONS,
-    Math.min(MAX_ITERATIONS, MAX_BOUND_READS / numClients / bySite.length),
+    Math.min(MAX_ITERATIONS, maxReads / numClients / bySite.length),
   );
   // No choice is better than all sites together.
   let bound = start.map((_, c) => Math.min(...bySite.map((own) => own[c]))).reduce((a, b) => a + b, 0);

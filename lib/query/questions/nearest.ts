@@ -35,6 +35,8 @@ const SERVED_CANDIDATES = 256;
 /** Maximum number of sources, and of their pairs with the candidates. */
 const MAX_SOURCES = 100_000;
 const MAX_PAIRS = 1_000_000;
+/** Maximum number of candidates for many sources; each takes 0.4 MB. */
+const MAX_SITES = 1000;
 const DEFAULT_BEST = 3;
 
 const candidates = (most: number) =>
@@ -170,10 +172,10 @@ export const nearest = question({
       );
       const { mostPairs = MAX_PAIRS } = asking;
       const numPairs = pairs.sources.length * pairs.candidates.length;
-      if (numPairs > mostPairs) {
+      if (numPairs > mostPairs || pairs.candidates.length > MAX_SITES) {
         throw new UserError({
           value: `${pairs.sources.length} sources and ${pairs.candidates.length} candidates`,
-          expected: `at most ${mostPairs} pairs`,
+          expected: `at most ${mostPairs} pairs and ${MAX_SITES} candidates`,
         });
       }
       const best = Math.min(asked.best ?? DEFAULT_BEST, pairs.candidates.length);

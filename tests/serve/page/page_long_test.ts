@@ -304,6 +304,12 @@ pageTest("the page works without a mouse, and shows errors beside their fields",
     await settled(page);
     const chosen = page.getByRole("gridcell", { selected: true });
     assertMatch(await chosen.innerText(), /\d.*lost/s);
+    await page.getByRole("button", { name: "Which destinations serve all sources best?" }).click();
+    const together = page.getByRole("region", { name: "Destinations together" });
+    assertMatch(
+      await together.innerText(),
+      new RegExp(`(${DST}|203.0.113.9).* ms from (${SRC}|192.0.2.2).* ms`, "s"),
+    );
     assertEquals(complaints, []);
   });
 
