@@ -42,6 +42,7 @@ export interface SitesOptions extends Pick<AnswerOptions, "numDraws" | "seed" | 
 
 /** How well a candidate serves the sources. Means are weighted. */
 export interface SiteCandidate extends Omit<NearestCandidate, "basis" | "notes"> {
+  /** The {@link HIGH} quantile. */
   readonly high_ms: number;
   /** The longest median RTT of a source, and that source. */
   readonly worst_ms: number;

@@ -106,7 +106,8 @@ const answer = z.object({
     best: z.array(choice).optional().describe(
       "with sources: choices of one candidate, two and so on, where each source uses the one with the shortest median",
     ),
-    step,
+    notes,
+  step,
   });
 
 export const nearest = question({
@@ -188,7 +189,8 @@ export const nearest = question({
             onProgress: (done) => asking.onProgress(done),
           }),
       );
-      return { time: timeS, ...found, step: model.step };
+      const notes = new Set([...pairs.sources, ...pairs.candidates].flatMap(({ notes }) => notes));
+      return { time: timeS, ...found, ...(notes.size > 0 && { notes: [...notes] }), step: model.step };
     }
     const answer = await asking.inTurn(queries.length, () =>
       nearestOf(model, queries, {
