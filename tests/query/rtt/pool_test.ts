@@ -150,7 +150,7 @@ Deno.test("for a pair without RTTs hardly any mass lies above four times the usu
 /** Centres of a forecast's kernels that have the same width. */
 function logsOf({ name, numWeights }: Forecast, known: KnownOfQuestion): number[] {
   const first = Float32Array.from({ length: NUM_KINDS * numWeights }, (_, i) => i % numWeights === 0 ? 1 : 0);
-  const others = namedWeights(new Float32Array(NUM_KINDS * NUM_COMPONENTS));
+  const others = namedWeights({ ...fitPool([]), ofKinds: new Float64Array(NUM_KINDS * NUM_COMPONENTS) });
   const weights = weightsOf(others.set(`pool.weights.${name}`, first)).subarray(0, NUM_COMPONENTS);
   return kernelsOf(known)(weights).map(({ log }) => log);
 }
