@@ -60,7 +60,9 @@ export function fileFormOf(optional: z.core.$ZodType): "measurements" | "ends" |
 export function sourceColumns(field: z.core.$ZodType): readonly string[] | undefined {
   const list = unwrapped(field);
   const element = list instanceof z.ZodArray ? list.element : undefined;
-  const object = element instanceof z.ZodUnion ? element.options.find((each) => each instanceof z.ZodObject) : undefined;
+  const object = element instanceof z.ZodUnion
+    ? element.options.find((each) => each instanceof z.ZodObject)
+    : undefined;
   return object && !Object.hasOwn(object.shape, "dst") ? Object.keys(object.shape) : undefined;
 }
 

@@ -17,7 +17,9 @@ const WIDTH = 420;
 
 function svg({ src, sources, nearest, best = [] }: Nearest): Promise<string> {
   const from = src ?? `${sources} sources`;
-  const rows = nearest.map(({ candidate, name, median_ms, high_ms, worst_ms, worst_src, worst_src_name }) => ({
+  const rows = nearest.map((
+    { candidate, name, median_ms, high_ms, worst_ms, worst_src, worst_src_name },
+  ) => ({
     label: withName(candidate, name),
     value: median_ms,
     text: [
@@ -42,7 +44,9 @@ function svg({ src, sources, nearest, best = [] }: Nearest): Promise<string> {
     parts.push({
       title: {
         text: "Candidates together, each source using the nearest of them",
-        subtitle: last.candidates.map((each, k) => `${k + 1}: ${each}, mean ${threeDigits(best[k].mean_ms)} ms`),
+        subtitle: last.candidates.map((each, k) =>
+          `${k + 1}: ${each}, mean ${threeDigits(best[k].mean_ms)} ms`
+        ),
       },
       ...lineChart({
         curves: [
@@ -56,7 +60,10 @@ function svg({ src, sources, nearest, best = [] }: Nearest): Promise<string> {
       }),
     });
   }
-  return renderPicture({ vconcat: parts, resolve: { legend: { color: "independent" }, scale: { color: "independent" } } });
+  return renderPicture({
+    vconcat: parts,
+    resolve: { legend: { color: "independent" }, scale: { color: "independent" } },
+  });
 }
 
 /** By ending of the file. */

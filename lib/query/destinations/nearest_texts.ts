@@ -30,7 +30,8 @@ export function worstText({ worst_ms = NaN, worst_src = "", worst_src_name }: {
 }
 
 /** How much longer the mean of a choice is than that of the best choice of as many candidates. */
-export function lossText({ mean_ms, optimum_ms, is_exact }: Pick<ChosenSites, "mean_ms" | "optimum_ms" | "is_exact">): string {
+export function lossText(
+  { mean_ms, optimum_ms, is_exact }: Pick<ChosenSites, "mean_ms" | "optimum_ms" | "is_exact">,
+): string {
   return `${is_exact ? "" : "at most "}${formatMs(mean_ms - optimum_ms)}`;
 }
-

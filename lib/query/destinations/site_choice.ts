@@ -61,7 +61,10 @@ export function chooseSites(costs: Float64Array, { weights, numSites, most }: Ch
     const mean = means[site];
     const found = bestChoice(bySite, { most: chosen.size, maxReads: MAX_ENUMERATED / most });
     if (!found) {
-      const optimum = Math.min(mean, lowerBound(bySite, { start: best, mean, most: chosen.size, maxReads: MAX_BOUND_READS / most }));
+      const optimum = Math.min(
+        mean,
+        lowerBound(bySite, { start: best, mean, most: chosen.size, maxReads: MAX_BOUND_READS / most }),
+      );
       return { site, nearest, mean, optimum, isExact: false };
     }
     // Sums in another order differ by rounding.

@@ -53,7 +53,8 @@ export interface SiteCandidate extends Omit<NearestCandidate, "basis" | "notes">
 }
 
 /** Candidates that are chosen together, each source using the one with the shortest median RTT. */
-export interface ChosenSites extends Pick<SiteCandidate, "high_ms" | "worst_ms" | "worst_src" | "worst_src_name" | "p_failed"> {
+export interface ChosenSites
+  extends Pick<SiteCandidate, "high_ms" | "worst_ms" | "worst_src" | "worst_src_name" | "p_failed"> {
   readonly candidates: string[];
   /** The share of the sources that use each candidate, by weight. */
   readonly shares: number[];

@@ -108,7 +108,14 @@ function textColumns({ nodes, destinations }: MatrixOptions) {
 /** The number columns, in the order of a pair's numbers. */
 function numberColumns({ quantiles, numSamples }: MatrixOptions): string[] {
   const samples = Array.from({ length: numSamples }, (_, i) => `sample${i + 1}_ms`);
-  return ["median_ms", "p_failed", "availability", "jitter_ms", ...quantiles.map((q) => `q${q}_ms`), ...samples];
+  return [
+    "median_ms",
+    "p_failed",
+    "availability",
+    "jitter_ms",
+    ...quantiles.map((q) => `q${q}_ms`),
+    ...samples,
+  ];
 }
 
 /** The pairs of a row as table columns, without the pair of a node with itself. */

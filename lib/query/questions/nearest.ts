@@ -93,22 +93,22 @@ const choice = z.object({
 type Choice = z.output<typeof choice>;
 
 const answer = z.object({
-    src: z.string().optional().describe("absent if there are sources"),
-    src_name: endNames.src_name,
-    sources: z.int().optional().describe(
-      "number of distinct sources, if asked; all means are then over them, by weight",
-    ),
-    time: answeredTime,
-    nearest: z.array(candidate).describe("nearest first"),
-    candidates: z.int().describe("number of distinct candidates compared"),
-    p_no_reply: z.number().describe("P(no candidate replies)"),
-    min_ms: z.number().describe("mean of the shortest RTT when all candidates reply"),
-    best: z.array(choice).optional().describe(
-      "with sources: choices of one candidate, two and so on, where each source uses the one with the shortest median",
-    ),
-    notes,
+  src: z.string().optional().describe("absent if there are sources"),
+  src_name: endNames.src_name,
+  sources: z.int().optional().describe(
+    "number of distinct sources, if asked; all means are then over them, by weight",
+  ),
+  time: answeredTime,
+  nearest: z.array(candidate).describe("nearest first"),
+  candidates: z.int().describe("number of distinct candidates compared"),
+  p_no_reply: z.number().describe("P(no candidate replies)"),
+  min_ms: z.number().describe("mean of the shortest RTT when all candidates reply"),
+  best: z.array(choice).optional().describe(
+    "with sources: choices of one candidate, two and so on, where each source uses the one with the shortest median",
+  ),
+  notes,
   step,
-  });
+});
 
 export const nearest = question({
   name: "nearest",

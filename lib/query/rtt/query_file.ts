@@ -106,7 +106,9 @@ export async function* readValues(
     if (isHeader) continue;
     const read = (columns: readonly string[] | undefined, separator: CsvSeparator) => () => {
       if (fault !== undefined) throw new UserError(fault);
-      return columns?.length === 0 ? { [known[0]]: withoutComment(text) } : valuesOf(text, columns, separator);
+      return columns?.length === 0
+        ? { [known[0]]: withoutComment(text) }
+        : valuesOf(text, columns, separator);
     };
     yield { line, read: read(columns, separator) };
   }
