@@ -117,9 +117,11 @@ Deno.test("links in Markdown files lead to existing files and headings", async (
   assertEquals(dead, []);
 });
 
-Deno.test("no file refers to design pages, which are not in the repository", async () => {
-  const { stdout } = await new Deno.Command("git", { args: ["ls-files"] }).output();
-  const paths = new TextDecoder().decode(stdout).split("\n").filter((path) =>
+Deno.test("names of files are plain, and no file refers to design pages, which are not in the repository", async () => {
+  const { stdout } = await new Deno.Command("git", { args: ["ls-files", "-z"] }).output();
+  const names = new TextDecoder().decode(stdout).split("\0");
+  assertEquals(names.filter((path) => !/^[\w./=-]*$/.test(path)), []);
+  const paths = names.filter((path) =>
     /\.(?:ts|wgsl|md|sh|json)$/.test(path) && exists(path) && path !== "tests/lint/layering_test.ts"
   );
   assert(paths.length > 500, `only ${paths.length} files`);

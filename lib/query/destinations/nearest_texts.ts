@@ -1,7 +1,6 @@
 /** Parts of the answers about the nearest candidates as texts, also for the page. @module */
 import { formatMs } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
-import type { AnswerOf } from "../questions/questions.ts";
 import type { ChosenSites } from "./sites.ts";
 
 /** The columns of {@link nearestRows}. `choice`: its number in the last choice, if it is one of them. */
@@ -10,10 +9,19 @@ export const NEAREST_COLUMNS = [
   ...["p_failed", "p_nearest", "regret_ms", "measured", "basis", "choice"] as const,
 ];
 
+type Column = typeof NEAREST_COLUMNS[number];
+
+interface RankedCandidate
+  extends Partial<Readonly<Record<Exclude<Column, "basis" | "choice">, string | number | undefined>>> {
+  readonly candidate: string;
+  readonly basis?: { readonly kind: string } | undefined;
+}
+
 /** The candidates as rows of a table. */
-export function nearestRows(
-  { nearest, best }: AnswerOf<"nearest">,
-): (string | number | null)[][] {
+export function nearestRows({ nearest, best }: {
+  readonly nearest: readonly RankedCandidate[];
+  readonly best?: readonly { readonly candidates: readonly string[] }[] | undefined;
+}): (string | number | null)[][] {
   const chosen = best?.[best.length - 1].candidates ?? [];
   return nearest.map(({ basis, ...each }) => {
     const all = { ...each, basis: basis?.kind, choice: chosen.indexOf(each.candidate) + 1 || null };
