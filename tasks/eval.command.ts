@@ -58,6 +58,11 @@ export const evalCommand = command({
       "baselines to compare with: all, none, or names such as `pair last seen,Vivaldi`",
       { default: "all", value: "NAMES" },
     ),
+    parts: option.integer(
+      "number of measurements to predict also with the network alone, the pool alone, and without each forecast of the pool; " +
+        "0 for none",
+      { default: 200, min: 0 },
+    ),
     allSplits: option.paths(
       uses.inputs,
       "instead of --data: measurements Parquet to split in several ways; trains a model and evaluates it on each split",

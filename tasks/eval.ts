@@ -87,6 +87,7 @@ export const evalStage: Stage = defineStage(evalCommand, async (options, context
     isEveryContext: options.everyContext,
     noPool: options.noPool || undefined,
     baselines,
+    parts: options.parts,
     seed: options.seed,
     adapt,
     geo: options.geo.length > 0 ? options.geo : undefined,
@@ -130,17 +131,11 @@ function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)
 }
 
 function evaluationOf(
-  { maxMeasurements, contexts, everyContext, noPool, baselines, engine }: EvalOptions,
+  { maxMeasurements, contexts, everyContext, noPool, baselines, parts, engine }: EvalOptions,
 ): string[] {
   const args = [
-    "--engine",
-    engine,
-    "--max-measurements",
-    String(maxMeasurements),
-    "--contexts",
-    contexts,
-    "--baselines",
-    baselines,
+    ...["--engine", engine, "--max-measurements", String(maxMeasurements), "--contexts", contexts],
+    ...["--baselines", baselines, "--parts", String(parts)],
   ];
   return [...args, ...(everyContext ? ["--every-context"] : []), ...(noPool ? ["--no-pool"] : [])];
 }

@@ -15,9 +15,11 @@ import type { TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { pairNameOf, SourceHistory } from "../data/tokens/source_history.ts";
 import { FAILED_RTT_MS } from "../data/formats/batch.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
+import { meanOf, quantileOfSample } from "../base/sample_statistics.ts";
 import { EventLoopPacer } from "../io/threads/stage_hooks.ts";
 import { drawDistinct, RandomStream } from "../base/random.ts";
 import type { EvalRows } from "./eval_rows.ts";
+import { crpsOfNumberMs } from "./metrics/forecast_errors.ts";
 import { type RttQuery, tokenMeasurement } from "../query/query_tokens.ts";
 import { type ProbeRow, probeRowSrcId } from "../data/probe_rows/probe_row.ts";
 import { addressBytes, formatAddress } from "../data/addresses/ip.ts";
@@ -110,6 +112,23 @@ export interface EvalCase {
    * (default: those that the model remembers).
    */
   recent?: readonly TokenMeasurement[];
+  /** The forecast of its RTT by the pair's other replies in its probe row, whatever their time. */
+  ofPair?: PairSpread | undefined;
+}
+
+/** How a pair's other replies in a split predict one of them: the noise that is left if they are known. */
+interface PairSpread {
+  readonly medianMs: number;
+  /**
+   * Half the mean distance of the reply from the others, ms. Its mean is that of the CRPS of the distribution
+   * that the pair's RTTs are drawn from.
+   */
+  readonly crpsMs: number;
+}
+
+function spreadOf(rttMs: number, othersMs: readonly number[]): PairSpread | undefined {
+  const distance = meanOf(othersMs.map((otherMs) => crpsOfNumberMs(otherMs, rttMs)));
+  return distance === null ? undefined : { medianMs: quantileOfSample(othersMs, 0.5), crpsMs: distance / 2 };
 }
 
 interface CaseOptions {
@@ -249,14 +268,19 @@ export function casesOf(
 ): CaseInProgress[] {
   const measurements = new RowMeasurements(rows.row(row));
   const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = measurements.row;
-  return indexes.map((index) => ({
-    sourceKey: sourceKeyOf(measurements.row),
-    srcAddr: srcAddrs[srcIndex[index]],
-    dstAddr: dstAddrs[dstIndex[index]],
-    rttMs: rttMs[index] === FAILED_RTT_MS ? null : rttMs[index],
-    measurement: measurements.at(index),
-    history: new CaseHistory(eventTimeUs[index], maxContext),
-  }));
+  const isReply = (index: number) => rttMs[index] !== FAILED_RTT_MS;
+  return indexes.map((index) => {
+    const pair = { srcAddr: srcAddrs[srcIndex[index]], dstAddr: dstAddrs[dstIndex[index]] };
+    const others = [...measurements.placesOfPair(pair)].filter((i) => i !== index && isReply(i));
+    return {
+      sourceKey: sourceKeyOf(measurements.row),
+      ...pair,
+      rttMs: isReply(index) ? rttMs[index] : null,
+      measurement: measurements.at(index),
+      ofPair: isReply(index) ? spreadOf(rttMs[index], others.map((i) => rttMs[i])) : undefined,
+      history: new CaseHistory(eventTimeUs[index], maxContext),
+    };
+  });
 }
 
 function collectHistory(

@@ -30,6 +30,7 @@ import { findTruthFile, type HistoryMode, type OpenEvalRows, openEvalRows } from
 import { countMeasurements } from "./baselines/measurement_table.ts";
 import type { EvalReport, EvalRun } from "./report.ts";
 import { evaluateRtt } from "./sections/rtt_section.ts";
+import { evaluateParts } from "./sections/parts_section.ts";
 import { evaluateTruth } from "./sections/truth_section.ts";
 import { join } from "@std/path";
 import { FormatError } from "../base/errors.ts";
@@ -74,6 +75,8 @@ interface EvaluateOptions {
   geo?: readonly string[] | undefined;
   /** Names of the baselines; those that need places are left out if there are none. */
   baselines: readonly string[];
+  /** Maximum number of measurements that are also predicted by parts of the model; 0 for none (none). */
+  parts?: number | undefined;
   seed: number;
   /** Numbers of measurements of each unseen address to adapt the model to, ascending; absent for none. */
   adapt?: readonly number[] | undefined;
@@ -182,6 +185,17 @@ async function computeSections(
     ...during("predicting RTTs"),
   });
   const report: Omit<EvalReport, "run"> = { rtt, failures, bits, destinations };
+  if (checkpoint.pool && !options.noPool && options.parts) {
+    const parts = await evaluateParts(model, cases, {
+      pool: checkpoint.pool,
+      count: options.parts,
+      ofCase: clusters.ofCase,
+      contexts,
+      seed,
+      ...during("predicting with parts of the model"),
+    });
+    if (parts) report.parts = parts;
+  }
   if (placeOf) {
     report.places = evaluatePlaces(checkpoint, forecasts, cases, { placeOf, baselines, clusters, seed });
   }

@@ -12,6 +12,7 @@ import type { BitsSection } from "./sections/bits_section.ts";
 import type { CalibrationSection } from "./sections/calibration_section.ts";
 import type { DestinationSection } from "./sections/destination_section.ts";
 import type { FailureSection } from "./sections/failure_section.ts";
+import type { PartsSection } from "./sections/parts_section.ts";
 import type { PlaceSection } from "./sections/place_section.ts";
 import type { RankingSection } from "./sections/ranking_section.ts";
 import type { RttSection } from "./sections/rtt_section.ts";
@@ -63,6 +64,8 @@ export interface EvalReport {
   calibration?: CalibrationSection;
   failures?: FailureSection;
   bits?: BitsSection;
+  /** What the network and each forecast of the pool add; only with a pool. */
+  parts?: PartsSection;
   /** By distance, country and AS, and what embeddings know about geography; only if places are known. */
   places?: PlaceSection;
   /** Which of a source's destinations is the nearest; absent if no source has several in one time window. */

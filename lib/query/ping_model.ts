@@ -249,12 +249,12 @@ export class PingModel {
    * of each other first byte is spread evenly over its codes.
    *
    * @param take Receives each distribution, in order. It is valid until `take` returns; `copy()` keeps it.
-   * @param options The parts that must be exact (default: all).
+   * @param options The parts that must be exact (default: all); `noPool`: as that of the model.
    */
   async likelyRttDistributions(
     queries: readonly RttQuery[],
     take: TakeDistribution,
-    options?: LikelyOptions,
+    options?: LikelyOptions & { readonly noPool?: boolean },
   ): Promise<void> {
     const { config: { sequenceLength }, calibration } = this;
     const asked = {
@@ -262,14 +262,13 @@ export class PingModel {
       recents: queries.map(({ recent }) =>
         recent?.flatMap(({ rttCode, timeS }) => rttCode === null ? [] : [{ rttCode, timeS }])
       ),
-      poolOf: (index: number) => this.pooled(queries[index]),
+      poolOf: (index: number) => options?.noPool ? undefined : this.pooled(queries[index]),
     };
-    const corrected: TakeDistribution = (raw, index, withoutFloor) =>
-      take(
-        calibration?.apply(raw, this.#corrected) ?? raw,
-        index,
-        () => calibration?.apply(withoutFloor()) ?? withoutFloor(),
-      );
+    const corrected: TakeDistribution = (raw, index, mixedWith) =>
+      take(calibration?.apply(raw, this.#corrected) ?? raw, index, (change) => {
+        const other = mixedWith(change);
+        return calibration?.apply(other) ?? other;
+      });
     const ofRaw = options && "quantilesOfEach" in options && calibration
       ? {
         quantilesOfEach: options.quantilesOfEach.map((shares) =>

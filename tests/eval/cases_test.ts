@@ -3,6 +3,7 @@ import { contextOf, drawCases, type EvalCase } from "../../lib/eval/cases.ts";
 import { type EvalRows, findTruthFile, openEvalRows, splitModeOf } from "../../lib/eval/eval_rows.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { UserError } from "../../lib/base/errors.ts";
+import { FAILED_RTT_MS } from "../../lib/data/formats/batch.ts";
 import { SPLIT_MODES } from "../../lib/data/probe_rows/splits.ts";
 import { newManifest, writeManifest } from "../../lib/io/files/manifest.ts";
 import { decodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
@@ -177,4 +178,25 @@ Deno.test("findTruthFile() finds nothing if there are no or several truth files"
   assertEquals(findTruthFile(folder.at("nowhere")), undefined);
   for (const name of ["a", "b"]) Deno.writeTextFileSync(folder.at(`${name}.truth.json`), "{}");
   assertEquals(findTruthFile(folder.at("rows")), undefined);
+});
+
+Deno.test("drawCases() forecasts a reply by the pair's other replies in the split, if there are any", async () => {
+  const [pair, other] = ["198.51.100.1", "198.51.100.2"];
+  const held = [[pair, 10], [pair, 14], [pair, 30], [pair, FAILED_RTT_MS], [other, 50]] as const;
+  const rows: EvalRows = {
+    heldOut: new MemoryRowSource([
+      meshRow("192.0.2.1", held.map(([destination, rttMs], i) => [destination, rttMs, 100 + i])),
+    ]),
+    training: new MemoryRowSource([meshRow("192.0.2.1", [[pair, 99, 1], [other, 99, 2]])]),
+    others: [],
+    history: "all",
+  };
+  const cases = await drawCases(rows, { count: held.length, maxContext: 0, seed: 0 });
+  assertEquals(cases.map(({ ofPair }) => ofPair), [
+    { medianMs: 14, crpsMs: (4 + 20) / 4 },
+    { medianMs: 10, crpsMs: (4 + 16) / 4 },
+    { medianMs: 10, crpsMs: (20 + 16) / 4 },
+    undefined,
+    undefined,
+  ]);
 });

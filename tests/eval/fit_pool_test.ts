@@ -2,6 +2,11 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { named } from "../../lib/base/errors.ts";
 import { sha256OfTensors } from "../../lib/io/safetensors.ts";
+import { drawCases } from "../../lib/eval/cases.ts";
+import { openEvalRows } from "../../lib/eval/eval_rows.ts";
+import { evaluateParts } from "../../lib/eval/sections/parts_section.ts";
+import { forecastRtts } from "../../lib/eval/sections/rtt_forecasts.ts";
+import { meanOf } from "../../lib/base/sample_statistics.ts";
 import { fitPoolOf, type FittedPool, validationErrors } from "../../lib/eval/fit_pool.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { POOL_FILE } from "../../lib/train/checkpoint_files.ts";
@@ -55,6 +60,31 @@ Deno.test("fitPoolOf() adds a pool to a checkpoint once, reproducibly, and the p
     const [withPool, ofModel] = [await pooled.rttDistribution(asked), await alone.rttDistribution(asked)];
     assert(withPool.pFailed > 0 && withPool.pFailed < 1 && withPool.pFailed !== ofModel.pFailed);
     assert(withPool.quantileMs(0.95) < ofModel.quantileMs(0.95));
+    // The parts of the same checkpoint: the whole model and the network alone predict as those above.
+    using val = await openEvalRows(rows, { split: "val", history: "all" });
+    const cases = await drawCases(val, { count: 20, maxContext: 2, seed: 0 });
+    const asking = { contexts: [0, 2], pool: checkpoint.pool, count: 20, seed: 0 };
+    const parts = await evaluateParts(pooled, cases, { ...asking, ofCase: new Uint32Array(20) });
+    assert(parts);
+    assertEquals(parts.scores.slice(0, 4).map(({ parts }) => parts), [
+      "all",
+      "network",
+      "pool",
+      "without pair_memory",
+    ]);
+    const answered = cases.filter(({ rttMs }) => rttMs !== null);
+    assertEquals(parts.numMeasurements, answered.length);
+    for (const [i, model] of [pooled, alone].entries()) {
+      const { crpsMs, codeBits } = await forecastRtts(model, answered, {
+        contexts: [0, 2],
+        maxSpreadMass: 0,
+      });
+      const { crpsMs: ofParts, codeBits: bits } = parts.scores[i];
+      assertAlmostEquals(ofParts / (meanOf(crpsMs) ?? NaN), 1, 0.02);
+      assertAlmostEquals(bits, meanOf(codeBits) ?? NaN, 0.05);
+    }
+    const [all, network, pool] = parts.scores;
+    assert(all.codeBits < network.codeBits && pool.codeBits < network.codeBits);
   }));
 
 Deno.test("fitPoolOf() reports the bits of the model and the pool, including RTTs that the pool rules out", () =>

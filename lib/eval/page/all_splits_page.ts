@@ -5,14 +5,15 @@
  * @module
  */
 import { type Block, element, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
-import { escapeHtml } from "../../base/text.ts";
+import { escapeHtml, formatShare } from "../../base/text.ts";
 import type { SplitMode } from "../../data/probe_rows/splits.ts";
 import type { AllSplitsReport, SplitResult } from "../all_splits.ts";
+import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
 import type { ComparedMetric } from "../metrics/rtt_comparison.ts";
 import type { EvalReport } from "../report.ts";
 import { ADAPTED_HEADING, adaptedTable } from "./adapt_part.ts";
-import { summaryLines, summaryPart } from "./summary.ts";
-import { capital, comparedCell, countText, insideCell, METRIC_NAMES } from "./quantities.ts";
+import { overviewLines, summaryLines, summaryPart } from "./summary.ts";
+import { capital, comparedCell, countText, insideCell, METRIC_NAMES, msText, NONE } from "./quantities.ts";
 
 const SPLIT_METRICS: readonly ComparedMetric[] = [
   "medianAbsoluteMs",
@@ -46,6 +47,7 @@ export async function allSplitsPage(
     "context",
     ...SPLIT_METRICS.map((metric) => METRIC_NAMES[metric]),
     "in 90 % intervals",
+    "noise within pairs",
   ];
   const parts: Block[] = [
     element(
@@ -63,7 +65,8 @@ export async function allSplitsPage(
         "coloured if the difference is significant. " +
         "Baselines know the whole allowed history, regardless of the model's context. For 90 % " +
         "intervals it also shows the share after correction with the validation split, and that of the baseline " +
-        "nearest to 90 %.",
+        "nearest to 90 %. Noise within pairs is the error that is left if the pair's other replies in the split are " +
+        "known, but not their times.",
     ),
     tableOf(headings, splits.flatMap(({ mode }, i) => rowsOf(HELD_OUT[mode], details[i])), "numbers"),
     ...adaptedPart(splits, details),
@@ -78,18 +81,24 @@ export async function allSplitsPage(
   return await pageOf(`Evaluation of ${run.checkpoint} on all splits`, parts);
 }
 
+/** The errors of RTTs of all splits as one table of text. */
+export function allSplitsTable({ splits }: AllSplitsReport): string[] {
+  return overviewLines(splits.map(({ mode, answers }) => ({ heldOut: HELD_OUT[mode], answers })));
+}
+
 /**
- * The report as lines of text: what each split holds out, and its summary.
+ * The report as lines of text: what each split holds out, its summary, and a table of all splits.
  *
  * @param details See {@link allSplitsPage}.
  */
-export function allSplitsLines({ splits, empty }: AllSplitsReport, details: readonly EvalReport[]): string[] {
+export function allSplitsLines(report: AllSplitsReport, details: readonly EvalReport[]): string[] {
+  const { splits, empty } = report;
   const lines = splits.flatMap(({ mode }, i) =>
     hasReplies(details[i])
       ? [`${HELD_OUT[mode]}:`, ...summaryLines(details[i]).map((line) => `  ${line}`)]
       : [`${HELD_OUT[mode]}: no measurement had a reply`]
   );
-  return [...lines, ...empty.map(({ mode }) => `${HELD_OUT[mode]}: none`)];
+  return [...lines, ...empty.map(({ mode }) => `${HELD_OUT[mode]}: none`), ...allSplitsTable(report)];
 }
 
 function hasReplies({ rtt }: EvalReport): boolean {
@@ -100,9 +109,9 @@ function hasReplies({ rtt }: EvalReport): boolean {
 function rowsOf(name: string, report: EvalReport): TableCell[][] {
   const { rtt, calibration } = report;
   if (!rtt || !hasReplies(report)) return [];
-  const { model, likeliest, comparisons, baselines } = rtt;
+  const { model, likeliest, noise, comparisons, baselines } = rtt;
   return [null, ...rtt.contexts].map((numContext, i) => {
-    const [ofModel, ofLikeliest] = [model, likeliest].map((each) =>
+    const [ofModel, ofLikeliest, ofNoise] = [model, likeliest, noise].map((each) =>
       i === 0 ? each.overall : each.byContext[i - 1]
     );
     const compared = comparisons.filter((each) => each.numContext === numContext);
@@ -116,8 +125,16 @@ function rowsOf(name: string, report: EvalReport): TableCell[][] {
         comparedCell(metric, metric === "likeliestAbsoluteMs" ? ofLikeliest : ofModel, compared)
       ),
       inside,
+      noiseCell(ofNoise, ofModel.numMeasurements),
     ];
   });
+}
+
+/** The median error and CRPS that are left if a pair's other replies are known. */
+function noiseCell({ numMeasurements, medianAbsoluteMs, crpsMs }: ErrorMetrics, numAll: number): TableCell {
+  if (numMeasurements === 0) return NONE;
+  const known = `known for ${formatShare(numMeasurements / numAll, 0)}`;
+  return { text: `${msText(medianAbsoluteMs)}; CRPS ${msText(crpsMs)}`, note: known };
 }
 
 function adaptedPart(splits: readonly SplitResult[], details: readonly EvalReport[]): Block[] {

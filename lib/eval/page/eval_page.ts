@@ -49,6 +49,7 @@ import {
   type PlaceGroup,
   type PlaceSection,
 } from "../sections/place_section.ts";
+import type { PartScores, PartsSection } from "../sections/parts_section.ts";
 import type { RankingMethod, RankingSection } from "../sections/ranking_section.ts";
 
 const FIELDS = FIELD_ORDERS[0];
@@ -269,11 +270,12 @@ export function evalFigures(report: EvalReport): Figure[] {
 }
 
 function sectionParts(report: EvalReport): Block[] {
-  const { rtt, adapted, failures, bits, places, ranking, destinations, truth } = report;
+  const { rtt, adapted, failures, bits, parts: ofParts, places, ranking, destinations, truth } = report;
   const parts: Block[] = [];
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     parts.push(...rttPart(rtt), ...calibrationPart(rtt, report.calibration));
   }
+  if (ofParts) parts.push(...partsPart(ofParts));
   if (places && places.numPlaced > 0) parts.push(...placePart(places));
   if (ranking) parts.push(...rankingPart(ranking));
   if (adapted) parts.push(...adaptPart(adapted));
@@ -310,6 +312,50 @@ function runPart(run: EvalRun): Block[] {
     "software": `ping-llm ${run.version}`,
   };
   return [element("h2", "About this run"), tableOf(["", ""], Object.entries(facts))];
+}
+
+const PART_NAMES: Record<string, string> = {
+  all: "the network and the pool",
+  network: "the network alone",
+  pool: "the pool without the network",
+};
+
+function partsPart({ numMeasurements, scores }: PartsSection): Block[] {
+  return [
+    element("h2", "What each part adds"),
+    element(
+      "p",
+      `${countText(numMeasurements)} of the measurements with a reply, predicted with parts of the model: -log2 ` +
+        "P(RTT code), and CRPS. If a forecast of the pool is left out, the others keep the ratios of their " +
+        "weights. Coloured if the difference, the whole model minus these parts, is significant.",
+    ),
+    tableOf(["", "bits of the RTT", "CRPS"], scores.map(partsRow), "compared"),
+  ];
+}
+
+function partsRow({ parts, codeBits, crpsMs, intervals, modelMinusThis }: PartScores): TableCell[] {
+  const [ofBits, ofCrps] = [modelMinusThis?.codeBits, modelMinusThis?.crpsMs];
+  return [
+    PART_NAMES[parts] ?? parts,
+    differenceCell(
+      fixedText(codeBits),
+      intervalText(intervals.codeBits),
+      intervalText(ofBits),
+      verdictOf(ofBits ?? null),
+    ),
+    differenceCell(
+      msText(crpsMs),
+      intervalText(intervals.crpsMs),
+      intervalText(ofCrps),
+      verdictOf(ofCrps ?? null),
+    ),
+  ];
+}
+
+/** @param difference The interval of the whole model's number minus this one; empty if there is none. */
+function differenceCell(text: string, interval: string, difference: string, verdict: Verdict): TableCell {
+  if (difference === "") return valueCell(text, interval);
+  return { text: text + interval, note: `difference${difference}`, kind: KIND_OF[verdict] };
 }
 
 const METRICS = ["medianAbsoluteMs", "crpsMs"] as const satisfies readonly ComparedMetric[];
@@ -428,15 +474,16 @@ function rankingPart(
 }
 
 function choiceRow({ method, regretMs, rightShare, intervals, modelMinusThis }: RankingMethod): TableCell[] {
-  const cell = (text: string, interval: string, difference: string, verdict: Verdict): TableCell =>
-    difference === ""
-      ? valueCell(text, interval)
-      : { text: text + interval, note: `difference${difference}`, kind: KIND_OF[verdict] };
   const { regretMs: byRegret, rightShare: byShare } = modelMinusThis ?? { regretMs: null, rightShare: null };
   return [
     method,
-    cell(msText(regretMs), intervalText(intervals.regretMs), intervalText(byRegret), verdictOf(byRegret)),
-    cell(
+    differenceCell(
+      msText(regretMs),
+      intervalText(intervals.regretMs),
+      intervalText(byRegret),
+      verdictOf(byRegret),
+    ),
+    differenceCell(
       formatShare(rightShare),
       percentIntervalText(intervals.rightShare),
       percentIntervalText(byShare),

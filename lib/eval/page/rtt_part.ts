@@ -62,6 +62,7 @@ const SHOWN_METRICS: readonly ComparedMetric[] = [
 export function rttPart(section: RttSection): Block[] {
   const model = { name: "model", ...section.model };
   const likeliest = { name: "its likeliest RTT", ...section.likeliest };
+  const noise = { name: "noise within pairs", ...section.noise };
   const medianOf = ({ overall }: Method) => overall.medianAbsoluteMs ?? Infinity;
   const baselines = section.baselines.toSorted((a, b) => medianOf(a) - medianOf(b));
   const methods = [model, ...baselines];
@@ -72,7 +73,7 @@ export function rttPart(section: RttSection): Block[] {
   return [
     element("h2", "How far predictions are off"),
     element("p", introduction(section)),
-    tableOf(HEADINGS, [model, likeliest, ...baselines].map(rowOf), "compared"),
+    tableOf(HEADINGS, [model, likeliest, noise, ...baselines].map(rowOf), "compared"),
     cdfFigure(methods),
     ...(section.baselines.length > 0 ? comparisonTable(section) : []),
     ...(section.contexts.length > 1 ? [{ beside: byContext }] : []),
@@ -94,7 +95,8 @@ function introduction(section: RttSection): string {
   const few = numClusters < FEW_CLUSTERS ? " These are few: the true intervals are wider." : "";
   return `${countText(section.model.overall.numMeasurements)} predictions of measurements with a reply, ` +
     `${turns}. The first row shows the error of the predicted median, the second row that of the likeliest RTT ` +
-    "(the median within the likeliest interval that is 1 % wide). Relative errors are shares of the measured " +
+    "(the median within the likeliest interval that is 1 % wide). Noise within pairs is the error that is left if " +
+    "the pair's other replies in the split are known, but not their times. Relative errors are shares of the measured " +
     "RTT. NMAE is the sum of the errors divided by the sum of the measured RTTs. CRPS scores the whole " +
     `distribution; for a single number it is the absolute error.${others} In brackets: ` +
     `${formatShare(confidence, 0)} intervals from ${countText(numResamples)} resamples of the ` +

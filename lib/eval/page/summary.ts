@@ -1,6 +1,6 @@
 /**
- * The summary of an evaluation, for a terminal and the top of its page: at most three sentences, and a table
- * of at most five questions. The sections of the page contain all comparisons with their intervals.
+ * The summary of an evaluation, for a terminal and the top of its page: a few sentences, and a table of at
+ * most five questions. The sections of the page contain all comparisons with their intervals.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { Interval } from "../metrics/bootstrap.ts";
 import type { EvalReport } from "../report.ts";
 import { isOfModel } from "../sections/ranking_section.ts";
 import { noneText } from "./adapt_part.ts";
-import { capital, countText, fixedText, insideOf, KIND_OF, msText, scoreText } from "./quantities.ts";
+import { capital, countText, fixedText, insideOf, KIND_OF, msText, NONE, scoreText } from "./quantities.ts";
 
 const MOST_ANSWERS = 5;
 
@@ -36,6 +36,8 @@ export interface EvalAnswer {
   bestMethod: string;
   /** The best baseline's number. */
   best: number;
+  /** The same error if the pair's other replies in the split are known; absent if no pair has others. */
+  noise?: number;
   /** Whether the model is better or worse; `none` if the difference may be chance. */
   verdict: "better" | "worse" | "none";
   /** Approximate number of cases that would make this difference significant; null if it is already. */
@@ -48,45 +50,77 @@ const TEXT_OF: Record<EvalAnswer["unit"], (value: number) => string> = {
   "squared error": scoreText,
 };
 
-const HEADINGS = ["question", "model", "best baseline", "winner", "significant"];
+const HEADINGS = ["question", "model", "best baseline", "winner", "significant", "of it noise"];
+const [TYPICAL_ERROR, DISTRIBUTION_ERROR] = ["typical error of an RTT", "error of the whole distribution"];
 
 export function summaryLines(report: EvalReport): string[] {
   const answers = answersOf(report);
-  const rows = answers.map((answer) => [answer.question, ...cellsOf(answer)]);
-  const table = rows.length === 0 ? [] : formatTable([HEADINGS, ...rows], { left: [0, 2, 3, 4] }).split("\n");
+  const rows = answers.map((answer) => [answer.question, ...cellsOf(answer, answers)]);
+  const table = rows.length === 0 ? [] : tableLines([headingsOf(answers), ...rows], [0, 2, 3, 4]);
   return [...sentencesOf(report, answers), ...table];
+}
+
+/**
+ * The errors of RTTs on several splits as one table.
+ *
+ * @param splits What each one holds out, and its answers.
+ */
+export function overviewLines(
+  splits: readonly { readonly heldOut: string; readonly answers: readonly EvalAnswer[] }[],
+): string[] {
+  const rtts = splits.map(({ heldOut, answers }) => ({
+    heldOut,
+    answers: answers.filter(({ question }) => [TYPICAL_ERROR, DISTRIBUTION_ERROR].includes(question)),
+  }));
+  const all = rtts.flatMap(({ answers }) => answers);
+  if (all.length === 0) return [];
+  const rows = rtts.flatMap(({ heldOut, answers }) =>
+    answers.map((answer, i) => [i === 0 ? heldOut : "", answer.question, ...cellsOf(answer, all)])
+  );
+  return tableLines([["held out", ...headingsOf(all)], ...rows], [0, 1, 3, 4, 5]);
+}
+
+function tableLines(rows: string[][], left: number[]): string[] {
+  return formatTable(rows, { left }).split("\n");
 }
 
 export function summaryPart(report: EvalReport): Block[] {
   const answers = answersOf(report);
   const whole = (text: string) => text.replaceAll(" ", "\u00a0");
   const rows = answers.map((answer) => {
-    const [model, rival, winner, sure] = cellsOf(answer);
+    const [model, rival, winner, ...rest] = cellsOf(answer, answers);
     const question = { text: capital(answer.question), note: answer.meaning };
-    return [
-      question,
-      whole(model),
-      rival,
-      { text: whole(winner), kind: KIND_OF[answer.verdict] },
-      sure,
-    ];
+    return [question, whole(model), rival, { text: whole(winner), kind: KIND_OF[answer.verdict] }, ...rest];
   });
   const sentences = sentencesOf(report, answers);
   return [
     ...(sentences.length === 0 ? [] : [element("p", sentences.join(" "))]),
-    ...(rows.length === 0 ? [] : [tableOf(HEADINGS.map(capital), rows)]),
+    ...(rows.length === 0 ? [] : [tableOf(headingsOf(answers).map(capital), rows)]),
   ];
 }
 
-function cellsOf(answer: EvalAnswer): [model: string, best: string, winner: string, sure: string] {
-  const { model, best, bestMethod, unit, verdict, numCasesToShow } = answer;
+/** Without noise if none of the answers has any. */
+function headingsOf(answers: readonly EvalAnswer[]): string[] {
+  return HEADINGS.slice(0, hasNoise(answers) ? undefined : -1);
+}
+
+function hasNoise(answers: readonly EvalAnswer[]): boolean {
+  return answers.some(({ noise }) => noise !== undefined);
+}
+
+/** The cells below {@link HEADINGS} after the question. @param all The answers of the table. */
+function cellsOf(answer: EvalAnswer, all: readonly EvalAnswer[]): string[] {
+  const { model, noise, best, bestMethod, unit, verdict, numCasesToShow } = answer;
   const textOf = TEXT_OF[unit];
   const more = numCasesToShow === null ? "" : ` (${countText(numCasesToShow)} cases would be)`;
+  // Earlier results of a pair can say more of a later one than all its results without their times.
+  const ofNoise = noise === undefined ? NONE : noise < model ? textOf(noise) : `all (${textOf(noise)})`;
   return [
     textOf(model),
     `${textOf(best)} ${bestMethod}`,
     winnerOf(answer),
     verdict === "none" ? `no${more}` : "yes",
+    ...hasNoise(all) ? [ofNoise] : [],
   ];
 }
 
@@ -96,7 +130,7 @@ function winnerOf({ model, best, unit }: EvalAnswer): "model" | "baseline" | "ne
   return model > best === (unit === "share") ? "model" : "baseline";
 }
 
-function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalAnswer[]): string[] {
+function sentencesOf({ rtt, adapted, bits, parts }: EvalReport, answers: readonly EvalAnswer[]): string[] {
   const sentences: string[] = [];
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     const { numMeasurements, medianAbsoluteMs, relative, coverage } = rtt.model.overall;
@@ -112,6 +146,20 @@ function sentencesOf({ rtt, adapted, bits }: EvalReport, answers: readonly EvalA
     const perMeasurement = fixedText(bits.withTimes.bitsPerMeasurement);
     sentences.push(
       `A measurement takes ${perMeasurement} bits; models with vocabulary v1 are evaluated only by bits.`,
+    );
+  }
+  const network = parts?.scores.find(({ parts }) => parts === "pool");
+  if (parts && network && verdictOf(network.modelMinusThis?.crpsMs ?? null) !== "better") {
+    sentences.push(
+      `The network adds nothing to the pool that ${countText(parts.numMeasurements)} measurements show: CRPS ` +
+        `${msText(parts.scores[0].crpsMs)} with it, ${msText(network.crpsMs)} without.`,
+    );
+  }
+  const noise = rtt?.noise.overall.numMeasurements;
+  if (rtt && noise) {
+    sentences.push(
+      "Noise is the error that is left if the pair's other replies in the split are known; they are for " +
+        `${formatShare(noise / rtt.model.overall.numMeasurements, 0)} of the predictions.`,
     );
   }
   if (adapted && adapted.byCount.length === 0) sentences.push(noneText(adapted));
@@ -140,8 +188,9 @@ export function answersOf({ rtt, adapted, failures, ranking, destinations }: Eva
   const numPredicted = rtt?.model.overall.numMeasurements ?? 0;
   const answers: (EvalAnswer | undefined)[] = [];
   answers.push(ofComparison(overall("medianAbsoluteMs"), numPredicted, {
-    question: "typical error of an RTT",
+    question: TYPICAL_ERROR,
     meaning: "median distance of the predicted RTT from the measured one",
+    ...noiseOf(rtt?.noise.overall.medianAbsoluteMs),
   }));
   const last = adapted?.byCount.at(-1);
   if (adapted && last) {
@@ -152,10 +201,11 @@ export function answersOf({ rtt, adapted, failures, ranking, destinations }: Eva
     }));
   }
   answers.push(ofComparison(overall("crpsMs"), numPredicted, {
-    question: "error of the whole distribution",
+    question: DISTRIBUTION_ERROR,
     meaning:
       "CRPS: mean distance of the predicted distribution from the measured RTT; for a single predicted " +
       "number it is the absolute error",
+    ...noiseOf(rtt?.noise.overall.crpsMs),
   }));
   const [rival] = failures?.baselines.toSorted((a, b) => a.brier - b.brier) ?? [];
   if (failures && failures.brier !== null && rival && failures.numFailed > 0) {
@@ -198,10 +248,16 @@ export function answersOf({ rtt, adapted, failures, ranking, destinations }: Eva
   return answers.filter((answer) => answer !== undefined).slice(0, MOST_ANSWERS);
 }
 
+type AskedOf = Pick<EvalAnswer, "question" | "meaning" | "noise">;
+
+function noiseOf(noise: number | null | undefined): { noise?: number } {
+  return typeof noise === "number" ? { noise } : {};
+}
+
 function ofComparison(
   comparison: RttComparison | undefined,
   numCases: number,
-  text: Pick<EvalAnswer, "question" | "meaning">,
+  text: AskedOf,
 ): EvalAnswer | undefined {
   if (!comparison) return undefined;
   const { model, baseline, bestBaseline: bestMethod, differenceInterval } = comparison;
@@ -213,9 +269,7 @@ function compared(
   model: number,
   best: number,
   differenceInterval: Interval | null = null,
-  { numCases, ...asked }: Pick<EvalAnswer, "question" | "meaning" | "unit" | "bestMethod"> & {
-    numCases: number;
-  },
+  { numCases, ...asked }: AskedOf & Pick<EvalAnswer, "unit" | "bestMethod"> & { numCases: number },
 ): EvalAnswer {
   const verdict = verdictOf(differenceInterval);
   return {

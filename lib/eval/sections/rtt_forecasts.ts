@@ -5,7 +5,7 @@
  */
 import type { PingModel } from "../../query/ping_model.ts";
 import { type RttDistribution, RTTS_MS } from "../../query/rtt/rtt_distribution.ts";
-import type { TakeDistribution } from "../../query/rtt/rtt_distributions.ts";
+import { type TakeDistribution, withoutFloor } from "../../query/rtt/rtt_distributions.ts";
 import type { RttQuery } from "../../query/query_tokens.ts";
 import { type EvalCase, queryOf, withContexts } from "../cases.ts";
 import { crpsMs } from "../metrics/forecast_errors.ts";
@@ -78,8 +78,9 @@ export async function forecastRtts(
       queries.push(queryOf(drawn, numContext[i]));
     }
     const codes = part.map(({ measurement }) => measurement.rttCode);
-    const take: TakeDistribution = (distribution, i, withoutFloor) => {
-      record(forecasts, first + i, { distribution, withoutFloor, rttMs: part[i].rttMs });
+    const take: TakeDistribution = (distribution, i, mixedWith) => {
+      const free = () => mixedWith(withoutFloor);
+      record(forecasts, first + i, { distribution, withoutFloor: free, rttMs: part[i].rttMs });
       onProgress?.(first + i + 1, caseIndex.length);
     };
     await model.likelyRttDistributions(queries, take, { maxSpreadMass, codes, withoutFloors: true });

@@ -71,6 +71,11 @@ export interface RttSection {
   model: MethodMetrics<RttMetrics>;
   /** With the model's likeliest RTTs as point forecasts; see `RttDistribution.likeliest`. */
   likeliest: MethodMetrics<ErrorMetrics>;
+  /**
+   * The noise within pairs: the errors that are left if a pair's other replies in the split are known, but not
+   * their times. Of the measurements whose pair has others.
+   */
+  noise: MethodMetrics<ErrorMetrics>;
   baselines: BaselineMetrics[];
   /** The model against the best baseline of each metric: overall (`numContext` null) and by context size. */
   comparisons: RttComparison[];
@@ -122,6 +127,11 @@ export async function compareForecasts(
   const scorer = new Scorer(forecasts, cases, { ...options, bootstrap });
   const model = await scorer.score(predictedMs, crpsMs);
   const likeliest = await scorer.score(likeliestMs);
+  const noiseMs = Float64Array.from(caseIndex, (i) => cases[i].ofPair?.medianMs ?? NaN);
+  const noise = await scorer.score(
+    noiseMs,
+    Float64Array.from(caseIndex, (i) => cases[i].ofPair?.crpsMs ?? NaN),
+  );
   const scored = await scoreBaselines(scorer, caseIndex);
   const modelMetrics = model.map(({ metrics }, i) => ({
     ...metrics,
@@ -140,6 +150,7 @@ export async function compareForecasts(
     crpsLimitMs: CRPS_LIMIT_MS,
     model: scorer.metricsOf(modelMetrics, predictedMs),
     likeliest: scorer.metricsOf(likeliest.map(({ metrics }) => metrics), likeliestMs),
+    noise: scorer.metricsOf(noise.map(({ metrics }) => metrics), noiseMs),
     baselines: scored.metrics,
     comparisons: rttComparisons([null, ...contexts], { model, likeliest }, scored.errors),
     ...ofPlaces.size > 0 && { placeComparisons: rttComparisons([null], { model, likeliest }, ofPlaces) },
@@ -239,7 +250,7 @@ class Scorer {
       const scored = { predictedMs: at(predictedMs, places), measuredMs: at(this.#measuredMs, places) };
       return scoreErrors({ ...scored, crpsMs: crpsMs && at(crpsMs, places) }, bootstrap, places);
     });
-    onScored?.(++this.#numScored, 2 + baselines.methods.size);
+    onScored?.(++this.#numScored, 3 + baselines.methods.size);
     await this.#pacer.yieldToEventLoop();
     return errors;
   }

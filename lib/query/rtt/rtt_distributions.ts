@@ -8,8 +8,8 @@ import type { ModelDecoders } from "../model_decoders.ts";
 import { distributionOf, FIRST_BYTES, firstBytesOfQuantiles, likelyFirstBytes } from "./rtt_bytes.ts";
 import { RttArrays, type RttDistribution } from "./rtt_distribution.ts";
 
-/** Arrays of the current distribution, with and without its floor. */
-const [arrays, arraysWithoutFloor] = [new RttArrays(), new RttArrays()];
+/** Arrays of the current distribution, and of the same with another forecast. */
+const [arrays, arraysOfOther] = [new RttArrays(), new RttArrays()];
 /** The longest end of a prompt to read step by step: an IPv4 address and `RttStart`. */
 const MAX_TAIL = 6;
 const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
@@ -40,13 +40,18 @@ export type LikelyOptions = {
 /**
  * Receives a distribution, which is valid until it returns.
  *
- * @param withoutFloor Computes the distribution including RTTs that are faster than light.
+ * @param mixedWith Computes the distribution with another forecast than that of the prompt, or with none.
  */
 export type TakeDistribution = (
   distribution: RttDistribution,
   index: number,
-  withoutFloor: () => RttDistribution,
+  mixedWith: (change: ChangeForecast) => RttDistribution,
 ) => void;
+
+export type ChangeForecast = (pool: PooledForecast | undefined) => PooledForecast | undefined;
+
+/** Includes RTTs that are faster than light. */
+export const withoutFloor: ChangeForecast = (pool) => pool && { ...pool, begin: 0, floorMs: 0 };
 
 /**
  * Computes distributions in the order of the prompts. @param likely What to expand (default: all, which is
@@ -98,12 +103,9 @@ export async function rttDistributions(
         seconds: seconds.subarray(row * VOCAB_SIZE, (row + places.length) * VOCAB_SIZE),
       };
       const pool = pools[i];
-      const withoutFloor = () =>
-        distributionOf(given, {
-          arrays: arraysWithoutFloor,
-          pool: pool && { ...pool, begin: 0, floorMs: 0 },
-        });
-      take(distributionOf(given, { arrays, pool }), begin + i, withoutFloor);
+      const mixedWith = (change: ChangeForecast) =>
+        distributionOf(given, { arrays: arraysOfOther, pool: change(pool) });
+      take(distributionOf(given, { arrays, pool }), begin + i, mixedWith);
     });
     decoder.registry.gpu.recycle(...ends, seconds);
   });
