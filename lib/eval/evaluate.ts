@@ -47,6 +47,9 @@ const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 /** Measurements per context in the bits section, and the maximum number of contexts. */
 const MEASUREMENTS_PER_CONTEXT = 8;
 const MAX_CONTEXTS = 256;
+/** Measurements per one whose destination is guessed, which takes as long as eight RTTs; the maximum of these. */
+const MEASUREMENTS_PER_GUESS = 8;
+const MAX_GUESSED = 250;
 /** Measurements of the validation split for calibration: the ends of 90 % intervals are known to 0.7 %. */
 const MAX_CALIBRATION_MEASUREMENTS = 1000;
 /** Maximum number of measurements compared with the truth, evenly spread. */
@@ -162,6 +165,7 @@ async function computeSections(
   const destinations = await evaluateDestinations(model, cases, {
     training: rows.training,
     maxContext: Math.max(...contexts),
+    maxCases: Math.ceil(Math.min(MAX_GUESSED, cases.length / MEASUREMENTS_PER_GUESS)),
     splitBy,
     seed,
     ...during("guessing destinations"),

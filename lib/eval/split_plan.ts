@@ -45,6 +45,8 @@ const MAX_VALIDATION_SHARE = 0.2;
 const MESH_SHARE = 0.5;
 /** A mesh with more measurements per pair can be split by time; once or twice is one matrix. */
 const MAX_ONE_MATRIX = 2;
+/** With fewer sources, destinations or pairs, a split by hash could hold out all of them. */
+const MIN_ADDRESSES = 5;
 /** Distinct addresses of either kind to remember, about 100 bytes each. */
 const MAX_ADDRESSES = 1 << 18;
 
@@ -94,7 +96,7 @@ export async function surveyMeasurements(
 
 /**
  * Returns the splits for the measurements: a tenth each of sources, destinations, pairs, and the end of the
- * time. In a mesh a held-out source would still be known as a destination, so only pairs are held out, most
+ * time; without those of which there are too few. In a mesh a held-out source would still be known as a destination, so only pairs are held out, most
  * of them, as in matrix completion; and the end of the time if the matrix was measured repeatedly.
  */
 export function splitsFor(survey: MeasurementSurvey): PlannedSplit[] {
@@ -105,8 +107,13 @@ export function splitsFor(survey: MeasurementSurvey): PlannedSplit[] {
     ? [{ mode: "time", heldOutPercent: 10 }]
     : [];
   if (isMesh) return [{ mode: "pair", heldOutPercent: 70 }, ...time];
-  const modes = ["probe", "destination", "pair"] as const;
-  return [...modes.map((mode) => ({ mode, heldOutPercent: 10 })), ...time];
+  const modes = [
+    ...(numSources < MIN_ADDRESSES ? [] : ["probe"] as const),
+    ...(numDestinations < MIN_ADDRESSES ? [] : ["destination"] as const),
+    ...(numSources * numDestinations < MIN_ADDRESSES ? [] : ["pair"] as const),
+  ];
+  const splits = [...modes.map((mode): PlannedSplit => ({ mode, heldOutPercent: 10 })), ...time];
+  return splits.length > 0 ? splits : [{ mode: "row", heldOutPercent: 10 }];
 }
 
 /**
@@ -133,7 +140,10 @@ export function parseSplits(text: string): PlannedSplit[] {
 }
 
 /** The shares of train, val and test, for `--ratios`. */
-export function ratiosOf({ heldOutPercent }: PlannedSplit): [train: number, val: number, test: number] {
-  const val = Math.min(VALIDATION_PERCENT, MAX_VALIDATION_SHARE * heldOutPercent);
+export function ratiosOf({ mode, heldOutPercent }: PlannedSplit): [train: number, val: number, test: number] {
+  // Small files are split by row, so that every pair is known; they have too few rows for a small share.
+  const val = mode === "row"
+    ? heldOutPercent / 2
+    : Math.min(VALIDATION_PERCENT, MAX_VALIDATION_SHARE * heldOutPercent);
   return [100 - heldOutPercent, val, heldOutPercent - val];
 }

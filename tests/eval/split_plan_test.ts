@@ -33,6 +33,12 @@ Deno.test("splitsFor() holds out sources, destinations, pairs and the end of any
   assertEquals(splitsOf({ numBoth: 10 }), "probe=10,destination=10,pair=10,time=10");
 });
 
+Deno.test("splitsFor() holds out nothing of which there are few", () => {
+  assertEquals(splitsOf({ numSources: 1 }), "destination=10,pair=10,time=10");
+  assertEquals(splitsOf({ numSources: 2, numDestinations: 2 }), "time=10");
+  assertEquals(splitsOf({ numSources: 1, numDestinations: 1, hasTimeSpan: false }), "row=10");
+});
+
 Deno.test("splitsFor() holds out most pairs of a mesh, and time only if the matrix was measured repeatedly", () => {
   const mesh = { numSources: 50, numDestinations: 50, numBoth: 50 };
   assertEquals(splitsOf({ ...mesh, numRows: 2450 }), "pair=70");

@@ -13,7 +13,6 @@
  */
 import type { SplitMode } from "../../data/probe_rows/splits.ts";
 import { RandomStream } from "../../base/random.ts";
-import type { EvalCase } from "../cases.ts";
 import { quantileOfSorted } from "../../base/sample_statistics.ts";
 
 export type Interval = readonly [low: number, high: number];
@@ -196,7 +195,7 @@ export interface Clusters {
  * @param splitBy How the rows were held out, if known.
  */
 export function clustersOf(
-  cases: readonly Pick<EvalCase, "sourceKey" | "dstAddr">[],
+  cases: readonly { readonly sourceKey: string; readonly dstAddr: string }[],
   splitBy?: SplitMode,
 ): Clusters {
   const by = splitBy === "probe" ? "source" : "pair";

@@ -325,8 +325,8 @@ function partsPart({ numMeasurements, scores }: PartsSection): Block[] {
     element("h2", "What each part adds"),
     element(
       "p",
-      `${countText(numMeasurements)} of the measurements with a reply, predicted with parts of the model: -log2 ` +
-        "P(RTT code), and CRPS. If a forecast of the pool is left out, the others keep the ratios of their " +
+      `${countText(numMeasurements)} of the measurements with a reply, predicted with parts of the model: ` +
+        "-log2 P(RTT code), and CRPS. If a forecast of the pool is left out, the others keep the ratios of their " +
         "weights. Coloured if the difference, the whole model minus these parts, is significant.",
     ),
     tableOf(["", "bits of the RTT", "CRPS"], scores.map(partsRow), "compared"),

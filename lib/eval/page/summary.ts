@@ -151,8 +151,8 @@ function sentencesOf({ rtt, adapted, bits, parts }: EvalReport, answers: readonl
   const network = parts?.scores.find(({ parts }) => parts === "pool");
   if (parts && network && verdictOf(network.modelMinusThis?.crpsMs ?? null) !== "better") {
     sentences.push(
-      `The network adds nothing to the pool that ${countText(parts.numMeasurements)} measurements show: CRPS ` +
-        `${msText(parts.scores[0].crpsMs)} with it, ${msText(network.crpsMs)} without.`,
+      `The network adds nothing to the pool that ${countText(parts.numMeasurements)} measurements show: ` +
+        `CRPS ${msText(parts.scores[0].crpsMs)} with it, ${msText(network.crpsMs)} without.`,
     );
   }
   const noise = rtt?.noise.overall.numMeasurements;

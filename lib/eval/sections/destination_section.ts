@@ -70,8 +70,8 @@ interface DestinationSectionOptions {
   /** How the cases were held out, for the intervals; see bootstrap.ts. */
   splitBy?: SplitMode | undefined;
   seed?: number;
-  /** Maximum number of cases, spread evenly over all (250). */
-  maxCases?: number;
+  /** Maximum number of cases, spread evenly over all. */
+  maxCases: number;
   /** Counts the training rows read and the cases asked about. */
   onProgress?: (done: number, total: number) => void;
   signal?: AbortSignal | undefined;
@@ -101,7 +101,7 @@ export async function evaluateDestinations(
   cases: readonly EvalCase[],
   options: DestinationSectionOptions,
 ): Promise<DestinationSection> {
-  const { training, maxContext, maxCases = 250, splitBy, seed = 0, onProgress, signal } = options;
+  const { training, maxContext, maxCases, splitBy, seed = 0, onProgress, signal } = options;
   const chosen = evenlySpread(cases, maxCases);
   const contexts = [...new Set([0, Math.min(NUM_CONTEXT, maxContext)])];
   const total = training.numRows + chosen.length;
