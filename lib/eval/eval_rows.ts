@@ -136,14 +136,18 @@ function shardFoldersOf(manifests: readonly Manifest[]): string[] {
 }
 
 /**
- * The truth file next to the measurements that probe rows were made from, directly or via shards.
+ * The truth file next to the measurements that probe rows were made from, directly or via shards, which may be
+ * made from other shards, as those of `eval --all-splits`.
  *
  * @returns Undefined if there is none, or if several files with a truth each were used.
  */
 export function findTruthFile(rowsDir: string): string | undefined {
-  const manifests = manifestsOf(rowsDir);
+  let manifests = manifestsOf(rowsDir);
   let truths = truthsBeside(manifests);
-  if (truths.length === 0) truths = truthsBeside(shardFoldersOf(manifests).flatMap(manifestsOf));
+  for (let level = 0; truths.length === 0 && level < SPLIT_MODES.length; level++) {
+    manifests = shardFoldersOf(manifests).flatMap(manifestsOf);
+    truths = truthsBeside(manifests);
+  }
   return truths.length === 1 ? truths[0] : undefined;
 }
 

@@ -167,6 +167,9 @@ Deno.test("findTruthFile() finds the truth beside the measurements, also through
   writeFolder(folder, "shards", ["a.parquet"]);
   writeFolder(folder, "rows", ["shards/train/shard-00000.parquet", "shards/test/shard-00000.parquet"]);
   writeFolder(folder, "direct", ["a.parquet"]);
+  writeFolder(folder, "shards/pair", ["shards/train/shard-00000.parquet"]);
+  writeFolder(folder, "nested", ["shards/pair/train/shard-00000.parquet"]);
+  assertEquals(findTruthFile(folder.at("nested")), folder.at("a.truth.json"));
   assertEquals(findTruthFile(folder.at("rows")), folder.at("a.truth.json"));
   assertEquals(findTruthFile(folder.at("direct")), folder.at("a.truth.json"));
 });

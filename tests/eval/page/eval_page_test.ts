@@ -299,6 +299,46 @@ Deno.test("the page reports how well the nearest destination is chosen and where
   assertNotMatch(await evalPage({ run: RUN }), /Errors by place|nearest destination/);
 });
 
+Deno.test("the page reports what each part adds, and the summary if the network adds nothing", async () => {
+  const scoreOf = (parts: string, crpsMs: number, difference?: Interval) => ({
+    parts,
+    codeBits: 7,
+    crpsMs,
+    intervals: { codeBits: null, crpsMs: null },
+    ...difference && { modelMinusThis: { codeBits: null, crpsMs: difference } },
+  });
+  const withPool = async (crpsMs: number, difference: Interval): Promise<EvalReport> => ({
+    ...await reportOf([2, 8], [4, 4]),
+    parts: { numMeasurements: 200, scores: [scoreOf("all", 5), scoreOf("pool", crpsMs, difference)] },
+  });
+  const [useless, useful] = [await withPool(4.9, [-0.1, 0.3]), await withPool(6, [-1.5, -0.5])];
+  assertStringIncludes(
+    summaryLines(useless).join(" "),
+    "The network adds nothing to the pool that 200 measurements show: CRPS 5.00 ms with it, 4.90 ms without.",
+  );
+  assert(!summaryLines(useful).join(" ").includes("The network adds"));
+  const page = await evalPage(useful);
+  assertStringIncludes(page, "the pool without the network");
+  assertStringIncludes(page, "difference [−1.50, −0.500]");
+});
+
+Deno.test("the summary and the page report the noise within pairs, and how often it is known", async () => {
+  const report = await reportOf([2, 8], [4, 4]);
+  const { rtt } = report;
+  assert(rtt);
+  const noisy = (of: "medianAbsoluteMs" | "crpsMs", ms: number) => {
+    rtt.noise.overall[of] = ms;
+  };
+  rtt.noise.overall.numMeasurements = rtt.model.overall.numMeasurements / 2;
+  noisy("medianAbsoluteMs", 0.5);
+  noisy("crpsMs", 9);
+  const lines = summaryLines(report);
+  assertStringIncludes(lines.join(" "), "they are for 50 % of the predictions");
+  assertMatch(lines.find((line) => line.startsWith("typical")) ?? "", / 0\.5\d* ms$/);
+  assertMatch(lines.find((line) => line.startsWith("error of the whole")) ?? "", / all \(9\.00 ms\)$/);
+  assertStringIncludes(await evalPage(report), "noise within pairs");
+});
+
 Deno.test("summaryLines() judges P(no reply) only if replies were missing", async () => {
   const rowOf = async (pFailed: number, numFailed: number, trainingShare: number) =>
     summaryLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare }))
