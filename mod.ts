@@ -21,7 +21,7 @@
  * ```ts ignore
  * import { loadModel } from "@ping-llm/ping-llm";
  *
- * using model = await loadModel("runs/demo/train", { calibration: "runs/demo/eval/report.json" });
+ * using model = await loadModel("runs/demo/train", { calibration: "runs/demo/eval/time/report.json" });
  * const [src, dst] = ["192.0.2.1", "198.51.100.7"];
  * const context = [{ src, dst: "198.51.100.9", time: "2025-11-01T11:00Z", rtt: 12.5 }];
  * const time = "2025-11-01T12:00Z";

@@ -16,7 +16,6 @@ import { trainStage } from "./train.ts";
 
 interface ChainState<Options> {
   options: Options;
-  tokensPerSecond?: number;
   /** Whether it replaces the output of an earlier chain. */
   replaces?: boolean;
   /** Whether training and the whole chain are done. */
@@ -34,6 +33,17 @@ export interface ChainFolder {
   trainOptions?: readonly string[];
 }
 
+/** A subfolder for the measurements of a chain, which the chain itself may have made. */
+export const CHAIN_DATA = "data";
+
+/** @throws {UserError} If the folder contains files, but no chain of this kind. */
+export function refuseOthers(folder: Pick<ChainFolder, "output" | "fileName">): void {
+  if (!exists(folder.output) || exists(statePath(folder)) || namesIn(folder).length === 0) return;
+  throw new UserError(
+    `Cannot use ${folder.output}: it contains other files, expected an empty folder; choose another --output`,
+  );
+}
+
 /**
  * Opens the folder of a chain, which must be empty or contain the same chain, which is then continued.
  *
@@ -47,6 +57,7 @@ export function openChain<Options extends object>(
 ): ChainState<Options> {
   const { output, what } = folder;
   const state: ChainState<Options> = { options };
+  refuseOthers(folder);
   if (exists(statePath(folder))) {
     const earlier = readState<Options>(folder);
     const isSame = JSON.stringify(earlier.options) === JSON.stringify(options);
@@ -62,10 +73,6 @@ export function openChain<Options extends object>(
       );
     }
     state.replaces = true;
-  } else if (namesIn(folder).length > 0) {
-    throw new UserError(
-      `Cannot use ${output}: it contains other files, expected an empty folder; choose another --output`,
-    );
   }
   saveChain(folder, state);
   return state;
@@ -80,10 +87,10 @@ function namesOfDifferent(earlier: object, options: object): string {
   return names.filter((name) => before.get(name) !== now.get(name)).map(kebab).join(", ");
 }
 
-/** The entries of a folder, except the chain's own state. */
-function namesIn({ output, fileName }: ChainFolder): string[] {
+/** The entries of a folder, except the chain's own state and its measurements. */
+function namesIn({ output, fileName }: Pick<ChainFolder, "output" | "fileName">): string[] {
   return [...Deno.readDirSync(output)].map(({ name }) => name).filter((name) =>
-    name !== WORK && name !== fileName
+    ![WORK, fileName, CHAIN_DATA].includes(name)
   );
 }
 
@@ -107,7 +114,7 @@ export function finishChain<Options>(folder: ChainFolder, state: ChainState<Opti
   saveChain(folder, state);
 }
 
-function statePath({ output, fileName }: ChainFolder): string {
+function statePath({ output, fileName }: Pick<ChainFolder, "output" | "fileName">): string {
   return join(output, fileName);
 }
 
@@ -155,8 +162,6 @@ export async function trainStep<Options>(
     return again();
   });
   if (state.replaces && !state.isTrained && result["status"] === "already done") result = await again();
-  const { tokens_per_second: tokensPerSecond } = result;
-  if (typeof tokensPerSecond === "number") state.tokensPerSecond = tokensPerSecond;
   state.isTrained = true;
   saveChain(folder, state);
   return result;

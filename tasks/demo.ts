@@ -1,6 +1,6 @@
 /**
- * `demo`: runs the chain on a small scale: measurements -> shard -> probe-rows -> train -> eval -> query. Each
- * step runs the stage of that name as a user would.
+ * `demo`: runs the chain on a small scale: measurements -> splits -> train -> eval -> watch -> query. Each step
+ * runs the stage of that name as a user would.
  *
  * @module
  */
@@ -8,38 +8,38 @@ import { fromFileUrl, join } from "@std/path";
 import { getOrMake } from "../lib/base/collections.ts";
 import { FAILED_RTT_MS } from "../lib/data/formats/batch.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
-import { formatCount, formatSeconds } from "../lib/base/text.ts";
+import { formatSeconds } from "../lib/base/text.ts";
 import { kebab } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
-import { exists } from "../lib/io/files/inputs.ts";
-import { OutputLock } from "../lib/io/files/output_lock.ts";
-import { WORK } from "../lib/io/files/array_task.ts";
+import { exists, readText } from "../lib/io/files/inputs.ts";
+import type { AllSplitsReport } from "../lib/eval/all_splits.ts";
+import { allSplitsTable } from "../lib/eval/page/all_splits_page.ts";
 import { openProbeRows } from "../lib/data/loader/row_source.ts";
 import { namesPathBeside } from "../lib/data/import/imported_names.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
-import { finishChain, openChain, step, trainStep } from "./chain.ts";
-import { evalStage } from "./eval.ts";
+import { CHAIN_DATA, refuseOthers, step } from "./chain.ts";
+import { ALL_SPLITS_FOLDER, evalStage } from "./eval.ts";
 import { fetchAtlasStage } from "./fetch.ts";
 import { importStage } from "./import.ts";
-import { probeRowsStage, shardStage } from "./split_stages.ts";
 import { readingOf } from "./reading.ts";
 import { rttStage } from "./query_rtt.ts";
 import { DEMO_CAMPAIGN, DEMO_STEPS, demoCommand } from "./demo.command.ts";
 import { serveCommand } from "./serve.command.ts";
 import { readingOptions } from "./shared_options.ts";
 import { synthStage } from "./synth.ts";
+import { watchStage } from "./watch.ts";
 
 const CONFIG = "demo";
 const FETCHED = "fetched";
 const IMPORTED = "imported.parquet";
-/** Enough predicted measurements to estimate the median error to a few tenths of a millisecond. */
-const NUM_PREDICTED = 2000;
+/** Predicted measurements of each split, so that all splits together take two minutes. */
+const NUM_PREDICTED = { campaign: 500, synth: 500, most: 2000 };
+const EVALUATION = ["--contexts", "20", "--parts", "100", "--adapt", "none"];
 
 /** A synthetic Internet small enough to learn in minutes on two cores. */
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
-const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 
 export const demoStage = defineStage(demoCommand, async (options, context) => {
   const startMs = performance.now();
@@ -53,99 +53,103 @@ export const demoStage = defineStage(demoCommand, async (options, context) => {
   const reading = options.input.length === 0 ? [] : readingArguments(options);
   const inputs = listMeasurementFiles(options.input, { log: context.log, reading: await readingOf(options) });
   refuseOverlap(output, inputs);
-  using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
-  const folder = { output, fileName: "demo.json", what: "a demo" };
-  const { input, synthetic, minutes, fetch, start, stop, geo } = options;
+  refuseOthers({ output, ...ALL_SPLITS_FOLDER });
+  const { input, synthetic, minutes, fetch, geo } = options;
   const data = input.length > 0 || fetch !== undefined ? "most" : synthetic ? "synth" : "campaign";
-  const steps = options.steps ?? DEMO_STEPS[data];
-  const identity = {
-    input,
-    synthetic,
-    fetch,
-    start,
-    stop,
-    geo,
-    minutes,
-    steps,
-    seed,
-    ...(reading.length > 0 && { reading }),
-  };
-  const state = openChain(folder, identity, options.overwrite);
-  const isReplacing = options.overwrite || (state.replaces ?? false);
-  const replacing = isReplacing ? ["--overwrite"] : [];
-  const measurements = await makeMeasurements(options, { inputs, reading, replacing, context });
-  const named = [namesPathBeside(join(output, IMPORTED))].filter(exists).flatMap((path) => ["--names", path]);
-  const rows = join(output, "rows");
-  const shards = join(output, "shards");
-  const seeded = ["--seed", String(seed)];
-  const splitting = ["--output", shards, "--split-by", "row", ...SHARDS, ...seeded, ...replacing];
-  await step(context, shardStage, ["--input", ...measurements, ...splitting]);
-  await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
-  const run = join(output, "train");
-  const length = ["--set", `train.steps=${steps}`, "--max-time", `${60 * minutes}s`];
+  const replacing = options.overwrite ? ["--overwrite"] : [];
+  const made = { output: join(output, CHAIN_DATA), inputs, reading, replacing, context };
+  const measurements = await makeMeasurements(options, made);
+  const names = namesPathBeside(join(made.output, IMPORTED));
+  const named = exists(names) ? ["--names", names] : [];
   const own = fetch !== undefined
-    ? [join(output, FETCHED, "probes.json")]
+    ? [join(made.output, FETCHED, "probes.json")]
     : data === "campaign"
     ? DEMO_CAMPAIGN.places.map(pathOf)
     : [];
   const places = [...geo, ...own].flatMap((path) => ["--geo", path]);
-  const training = ["--data", rows, "--run", run, "--config", CONFIG, ...places, ...length, ...seeded];
-  const trained = await trainStep(context, training, { folder, state, isReplacing });
   const evaluated = await step(context, evalStage, [
-    ...["--checkpoint", run, "--data", rows, "--output", join(output, "eval")],
-    ...["--max-measurements", String(NUM_PREDICTED), "--contexts", "20", ...seeded, ...replacing],
-  ]);
-  const pair = await pairOf(rows);
+    ...["--all-splits", ...measurements, "--output", output, "--config", CONFIG, ...places],
+    // A model of one's own measurements should know each of their pairs.
+    ...(data === "most" ? ["--splits", "row=20"] : []),
+    ...["--set", `train.steps=${options.steps ?? DEMO_STEPS[data]}`, "--max-time", `${60 * minutes}s`],
+    ...[...EVALUATION, "--max-measurements", String(NUM_PREDICTED[data])],
+    ...["--seed", String(seed), ...replacing],
+  ]) as unknown as AllSplitsReport & { page: string };
+  const { splits, run: { step: steps } } = evaluated;
+  const outages = data === "campaign" ? await findOutages(output, measurements, context) : undefined;
+  const run = join(output, "train");
+  const pair = await pairOf(join(output, "rows", splits[splits.length - 1].mode));
   const asked = await step(context, rttStage, [
     ...["--checkpoint", run, "--src", pair.src, "--dst", pair.dst, ...named],
   ]);
-  finishChain(folder, state);
-  const result = {
-    stage: "demo",
-    page: evaluated["page"],
-    eval_loss: trained["eval_loss"],
-    tokens_per_second: state.tokensPerSecond ?? null,
-    steps: trained["steps"],
-    evaluation: evaluated,
-    query: asked,
-    seconds: (performance.now() - startMs) / 1000,
-  };
+  const seconds = (performance.now() - startMs) / 1000;
+  const result = { stage: "demo", page: evaluated.page, steps, evaluation: evaluated, outages, query: asked };
   const { host, port } = serveCommand.options;
   const learned = {
     campaign: "a campaign of RIPE Atlas (96 probes, 151 servers, May 2019)",
     synth: "a synthetic Internet",
     most: fetch === undefined ? input.join(" ") : `measurements ${fetch} of RIPE Atlas`,
   }[data];
-  const speed = state.tokensPerSecond ? `, ${formatCount(Math.round(state.tokensPerSecond))} tokens/s` : "";
   const lines = [
-    `learned ${learned} in ${formatSeconds(result.seconds)} (${trained["steps"]} steps${speed})`,
-    `  report  ${result.page}`,
+    `learned ${learned} in ${formatSeconds(seconds)} (${steps} steps)`,
+    ...allSplitsTable(evaluated).map((line) => `  ${line}`),
+    ...(outages === undefined ? [] : [`  ${outagesText(outages)}`]),
+    `  report  ${evaluated.page}`,
     `  ask it  deno task serve --checkpoint ${[run, ...named].join(" ")}`,
     `          and open http://${host.default}:${port.default}/#ask?src=${pair.src}&dst=${pair.dst}`,
-    ...data === "most" ? [] : [
-      "  learn your own measurements (RIPE Atlas results, logs of ping, CSV, Parquet)",
-      "          deno task demo --input FILES --output runs/mine",
-    ],
+    ...data === "most"
+      ? [
+        "  how good it is where nobody measured",
+        `          deno task eval --all-splits ${measurements.join(" ")} --output runs/eval`,
+      ]
+      : [
+        "  learn your own measurements (RIPE Atlas results, logs of ping, CSV, Parquet)",
+        "          deno task demo --input FILES --output runs/mine",
+      ],
   ];
-  return { text: lines.join("\n"), json: result };
+  return { text: lines.join("\n"), json: { ...result, seconds } };
 });
+
+interface Outages {
+  outages: number;
+  pairs: number;
+}
+
+/** The outages that `watch` finds, which needs no model. Nobody has labelled those of the campaign. */
+async function findOutages(output: string, measurements: string[], context: StageContext): Promise<Outages> {
+  const path = join(output, "alarms.jsonl");
+  await step(context, watchStage, ["--input", ...measurements, "--output", path]);
+  const alarms = readText(path).split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  const outages = alarms.filter(({ event, cause }) => event === "begin" && cause === "outage");
+  return { outages: outages.length, pairs: new Set(outages.map(({ src, dst }) => `${src} ${dst}`)).size };
+}
+
+function outagesText({ outages, pairs }: Outages): string {
+  return `outages: watch, without a model, reports ${outages} of ${pairs} pairs; nobody has labelled this ` +
+    "campaign's, so no share of right ones is known";
+}
 
 type DemoOptions = OptionsOf<typeof demoCommand>;
 
-/** Makes or chooses the Parquet files to learn from: the campaign, synthetic, imported or given. */
+/**
+ * Makes or chooses the Parquet files to learn from: the campaign, synthetic, imported or given.
+ *
+ * @param made `output`: the folder for those that it makes.
+ */
 async function makeMeasurements(
   options: DemoOptions,
-  { inputs, reading, replacing, context }: {
+  { output, inputs, reading, replacing, context }: {
+    output: string;
     inputs: string[];
     reading: string[];
     replacing: string[];
     context: StageContext;
   },
 ): Promise<string[]> {
-  const { output, synthetic, seed, fetch } = options;
+  const { synthetic, seed, fetch } = options;
   const input = fetch === undefined
     ? options.input
-    : [await fetchResults(options, fetch, replacing, context)];
+    : [await fetchResults({ ...options, output }, fetch, replacing, context)];
   if (input.length === 0 && !synthetic) return [pathOf(DEMO_CAMPAIGN.measurements)];
   if (reading.length === 0 && inputs.length > 0 && inputs.every((file) => file.endsWith(".parquet"))) {
     return input;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { join } from "@std/path";
+import { dirname, join } from "@std/path";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { kebab, parseDurationS } from "../lib/cli/options.ts";
 import { didYouMean } from "../lib/base/text.ts";
@@ -45,12 +45,18 @@ import { requireQueryable } from "../lib/query/ping_model.ts";
 import { readState } from "../lib/train/checkpoint_files.ts";
 import { loadConfig, type RunConfig } from "../lib/train/run_config.ts";
 import { dataFingerprint } from "../lib/train/run_data.ts";
-import { type ChainFolder, finishChain, openChain, step, trainStep } from "./chain.ts";
+import { CHAIN_DATA, type ChainFolder, finishChain, openChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage, shardStage } from "./split_stages.ts";
 
 const NO_ADAPT = "none";
 /** The default of `--adapt` if addresses are held out. */
 const DEFAULT_ADAPT = "0,2,8,24";
+/** The state of `--all-splits` in its output folder. */
+export const ALL_SPLITS_FOLDER: Omit<ChainFolder, "output"> = {
+  fileName: "all-splits.json",
+  what: "an evaluation of all splits",
+  trainOptions: ["config", "set", "geo", "maxTime", "checkpoint"],
+};
 /** Few files per split, because making the next split reads all of them. */
 const SHARDS = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
 /** Options that --all-splits sets itself. */
@@ -212,7 +218,8 @@ async function evaluateAllSplits(options: EvalOptions, context: StageContext): P
   if (adapt !== undefined && adapt !== NO_ADAPT) requireAdaptable(asked.config);
   requirePlaces(options, asked.config);
   const inputs = listInputs(allSplits, { extensions: [".parquet"], wanted: "measurements Parquet" });
-  refuseOverlap(output, inputs);
+  // A demo made those in its folder of data, which no other step writes to.
+  refuseOverlap(output, inputs.filter((path) => dirname(path) !== join(output, CHAIN_DATA)));
   if (plots !== undefined) {
     refuseOverlap(plots, inputs);
     refuseOverlap(plots, [output], "output");
@@ -266,12 +273,7 @@ async function writeReport(
 function openChainOf(inputs: readonly string[], options: EvalOptions, context: StageContext): Chain {
   const { output, splits = null, config, set, geo, maxTime = null, checkpoint = null, seed, workers } =
     options;
-  const folder = {
-    output,
-    fileName: "all-splits.json",
-    what: "an evaluation of all splits",
-    trainOptions: ["config", "set", "geo", "maxTime", "checkpoint"],
-  };
+  const folder = { output, ...ALL_SPLITS_FOLDER };
   const files = inputs.map((path) => fingerprint(path));
   const dependsOn = {
     inputs: files,

@@ -82,12 +82,12 @@ export const run: PathUse = {
       .flatMap((path) => namesIn(path).map((name) => `${path}/${name}`)),
 };
 
-/** Like {@link run}, plus the evaluation next to the run, where `demo` writes it. */
+/** Like {@link run}, plus the evaluations next to the run, where `demo` writes them. */
 export const runWithEvaluation: PathUse = {
   ...run,
   accessTo: (paths) => {
     const { read } = run.accessTo(paths);
-    return reading([...read, ...read.map((path) => `${dirname(path)}/eval/report.json`)]);
+    return reading([...read, ...read.map((path) => `${dirname(path)}/eval`)]);
   },
 };
 

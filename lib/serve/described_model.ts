@@ -174,11 +174,16 @@ function readReport(path: string): z.infer<typeof reportSchema> {
   }
 }
 
-/** The default path of a model's evaluation: in its run, or next to it as in `demo`. */
+/**
+ * The default path of a model's evaluation: in its run, or next to it. Of several splits, as in `demo`, that of
+ * known pairs, else of pairs.
+ */
 function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
   const run = runFolderOf(checkpoint);
   if (run === undefined) return undefined;
-  return [run, dirname(run)].map((folder) => join(folder, "eval", "report.json")).find(exists);
+  return [run, dirname(run)].flatMap((folder) =>
+    [".", "row", "time", "pair"].map((split) => join(folder, "eval", split, "report.json"))
+  ).find(exists);
 }
 
 /** The run of a checkpoint or of its base; undefined for a checkpoint outside a run. */

@@ -25,9 +25,9 @@ const PRINTED = /^[\d.e+-]+( [\d.e+-]+)+$|^([\d.e+-]+ )?[\da-f.:]+(\/\d+)?( [\d.
 async function writeInputs(folder: string): Promise<void> {
   const { sha256 } = loadCheckpoint(join(folder, "runs/demo/train")).state.files.model;
   const run = { checkpoint: "run", step: 3, modelSha256: sha256, isPooled: false };
-  Deno.mkdirSync(join(folder, "runs/demo/eval"));
+  Deno.mkdirSync(join(folder, "runs/demo/eval/time"), { recursive: true });
   Deno.writeTextFileSync(
-    join(folder, "runs/demo/eval/report.json"),
+    join(folder, "runs/demo/eval/time/report.json"),
     JSON.stringify({ run, calibration: { shares: CALIBRATION_LEVELS } }),
   );
   const ping = { type: "ping", af: 4, timestamp: 1750766400, msm_id: 1, prb_id: 2, size: 48 };

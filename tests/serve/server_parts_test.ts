@@ -46,8 +46,9 @@ Deno.test("readEvaluation() reads this model's report, with the model first, and
   withCheckpoint((folder, path) => {
     const checkpoint = loadCheckpoint(path);
     assertEquals(readEvaluation(undefined, checkpoint), null);
-    Deno.mkdirSync(join(folder, "eval"));
-    const report = join(folder, "eval", "report.json");
+    // As `demo` and `eval --all-splits` write it.
+    Deno.mkdirSync(join(folder, "eval", "time"), { recursive: true });
+    const report = join(folder, "eval", "time", "report.json");
     const overall = { medianAbsoluteMs: 1, meanAbsoluteMs: 2, crpsMs: 3 };
     const write = (modelSha256: string, rest: object) =>
       Deno.writeTextFileSync(
