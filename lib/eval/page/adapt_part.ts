@@ -36,17 +36,27 @@ export function noneText({ counts, numUnseen }: AdaptSection): string {
 export function adaptedTable(parts: readonly { name: string; section: AdaptSection }[]): string {
   const metricNames = ADAPTED_METRICS.map((metric) => METRIC_NAMES[metric]);
   const cells = parts.flatMap(({ name, section: { byCount, numAddresses } }) =>
-    byCount.map(({ numGiven, model, comparisons, baselines }, i): TableCell[] => [
+    byCount.map(({ numGiven, model, comparisons, baselines, givenPairs, otherPairs }, i): TableCell[] => [
       i === 0 ? name : "",
       String(numGiven),
       ...ADAPTED_METRICS.map((metric) => comparedCell(metric, model, comparisons)),
+      ...[givenPairs, otherPairs].map((errors) => comparedCell("crpsMs", errors, [])),
       insideCell(model.coverage, { baselines }),
       countText(numAddresses),
       countText(model.numMeasurements),
     ])
   );
   return tableOf(
-    ["", "K", ...metricNames, "in 90 % intervals", "addresses", "predictions"],
+    [
+      "",
+      "K",
+      ...metricNames,
+      "CRPS of given pairs",
+      "CRPS of other pairs",
+      "in 90 % intervals",
+      "addresses",
+      "predictions",
+    ],
     cells,
     "numbers",
   );
@@ -66,7 +76,8 @@ function introduction(section: AdaptSection): string {
   return `Not in the training set: ${countText(numUnseen)} addresses with replies to or from known ones; ` +
     `${countText(numUsable)} of these have enough, of which ${countText(numAddresses)} were drawn. ` +
     "The model is adapted to K of each address's replies, fitting only the address embeddings. Then it " +
-    "predicts other replies, without context, the same for every K. Each cell shows the model's number with its 95 % interval, " +
+    "predicts other replies, without context, the same for every K. Given pairs are those with one of the K " +
+    "replies, other pairs those that are given at no K. Each cell shows the model's number with its 95 % interval, " +
     "with the best baseline's below it, coloured if the difference is significant. Baselines are trained again " +
     `for every K, with the same replies; their settings were chosen on ${tuned}. The intervals contain ` +
     `${formatShare(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;

@@ -14,7 +14,8 @@ import type { SplitMode } from "../../data/probe_rows/splits.ts";
 import type { RunConfig } from "../../train/run_config.ts";
 import type { Baseline, BaselineMeasurement, Tuning } from "../baselines/baseline.ts";
 import type { EvalRows } from "../eval_rows.ts";
-import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
+import { ClusterBootstrap } from "../metrics/bootstrap.ts";
+import { type ErrorMetrics, scoreErrors } from "../metrics/forecast_errors.ts";
 import { MeasurementTable } from "../baselines/measurement_table.ts";
 import type { RttComparison } from "../metrics/rtt_comparison.ts";
 import {
@@ -50,6 +51,9 @@ interface AdaptedForecasts {
   likeliest: ErrorMetrics;
   baselines: (Pick<BaselineMetrics, "name" | "settings" | "coverage"> & ErrorMetrics)[];
   comparisons: RttComparison[];
+  /** The model's errors for pairs with a given measurement, and for pairs that none of the counts measures. */
+  givenPairs: ErrorMetrics;
+  otherPairs: ErrorMetrics;
   fit: AdaptFit;
 }
 
@@ -149,7 +153,8 @@ export async function evaluateAdapted(
       onScored: (done, total) => onProgress("scoring methods", done, total),
       clusters: { by: "address", ofCase: unseen.addressOf, count: unseen.addresses.length },
     });
-    section.byCount.push(resultOf(rtt, { numGiven, fit }));
+    const ofPairs = errorsByPair(forecasts, unseen, { numGiven, seed });
+    section.byCount.push(resultOf(rtt, { numGiven, fit, ...ofPairs }));
   }
   return section;
 }
@@ -199,10 +204,9 @@ function sectionOf(
 
 function resultOf(
   { model, likeliest, baselines, comparisons }: RttSection,
-  { numGiven, fit }: Pick<AdaptedForecasts, "numGiven" | "fit">,
+  given: Omit<AdaptedForecasts, "model" | "likeliest" | "baselines" | "comparisons">,
 ): AdaptedForecasts {
   return {
-    numGiven,
     model: model.overall,
     likeliest: likeliest.overall,
     baselines: baselines.map(({ overall, byContext: _, errorCdf: __, ...named }) => ({
@@ -210,8 +214,30 @@ function resultOf(
       ...overall,
     })),
     comparisons,
-    fit,
+    ...given,
   };
+}
+
+function errorsByPair(
+  { caseIndex, predictedMs, crpsMs }: RttForecasts,
+  { given, judged, addressOf }: UnseenCases,
+  { numGiven, seed }: { numGiven: number; seed: number },
+): Pick<AdaptedForecasts, "givenPairs" | "otherPairs"> {
+  const bootstrap = new ClusterBootstrap(caseIndex.map((i) => addressOf[i]), { seed });
+  const pairOf = ({ srcAddr, dstAddr }: EvalCase) => [srcAddr, dstAddr].sort().join();
+  const measured = new Set(given.flatMap((ofAddress) => ofAddress.slice(0, numGiven).map(pairOf)));
+  const ever = new Set(given.flat().map(pairOf));
+  const scored = (isWanted: (pair: string) => boolean) => {
+    const places = [...caseIndex.keys()].filter((place) => isWanted(pairOf(judged[caseIndex[place]])));
+    const at = (valueOf: (place: number) => number) => Float64Array.from(places, valueOf);
+    const forecasts = {
+      predictedMs: at((place) => predictedMs[place]),
+      measuredMs: at((place) => judged[caseIndex[place]].rttMs ?? NaN),
+      crpsMs: at((place) => crpsMs[place]),
+    };
+    return scoreErrors(forecasts, bootstrap, places).metrics;
+  };
+  return { givenPairs: scored((pair) => measured.has(pair)), otherPairs: scored((pair) => !ever.has(pair)) };
 }
 
 // Forecasts of baselines for new addresses. Baselines learn from the same measurements as the model: the

@@ -360,6 +360,8 @@ async function adaptedReport(counts: readonly number[] = [2, 5]): Promise<EvalRe
     baselines: rtt.baselines.map(({ name, byContext }) => ({ name, ...byContext[i] })),
     comparisons: rtt.comparisons.filter(({ numContext }) => numContext === rtt.contexts[i])
       .map((each) => ({ ...each, numContext: null })),
+    givenPairs: rtt.model.byContext[i],
+    otherPairs: rtt.model.byContext[1 - i],
     fit: { numMeasurements: 3, numRounds: 1, numWithoutRow: 1, lossBefore: 9, lossAfter: 7 },
   }));
   const adapted = {
@@ -389,6 +391,7 @@ Deno.test("the page and its summary report unseen addresses by K if the model wa
     /<td>2<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span><br><small>pair last seen: 4\.00 ms/,
   );
   assertMatch(page, /<td>5<\/td><td><span class="loses">8\.00 ms/);
+  assertMatch(page, /CRPS of given pairs<\/th><th>CRPS of other pairs</);
   assertStringIncludes(page, "for which the model's table had no free row: 1.");
   assertStringIncludes(page, '<figure id="error-by-given"');
   assertNotMatch(await evalPage({ run: RUN }), /never seen/);

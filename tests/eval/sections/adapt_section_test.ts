@@ -111,6 +111,18 @@ Deno.test("evaluateAdapted() judges the model after a fit to K measurements of e
       assert(model.intervals.medianAbsoluteMs && model.intervals.crpsMs && model.coverage[2].interval);
     }
     assertEquals(section.resampling.by, "address");
+    const pairOf = ({ srcAddr, dstAddr }: EvalCase) => [srcAddr, dstAddr].sort().join();
+    const numOf = (given: readonly EvalCase[], isGiven: boolean) => {
+      const pairs = new Set(given.map(pairOf));
+      return unseen.judged.filter((each) => pairs.has(pairOf(each)) === isGiven).length;
+    };
+    const firstOf = (numGiven: number) => unseen.given.flatMap((each) => each.slice(0, numGiven));
+    for (const { numGiven, givenPairs, otherPairs } of section.byCount) {
+      assertEquals(givenPairs.numMeasurements, numOf(firstOf(numGiven), true));
+      assertEquals(otherPairs.numMeasurements, numOf(firstOf(4), false), "the same for every number");
+    }
+    const [none, some] = section.byCount;
+    assert(numOf(firstOf(4), false) > 0 && some.givenPairs.numMeasurements > none.givenPairs.numMeasurements);
   }));
 
 Deno.test("evaluateAdapted() trains baselines on the same K measurements and compares with the best", () =>
