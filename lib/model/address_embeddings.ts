@@ -287,6 +287,12 @@ export class AddressEmbeddings {
     );
   }
 
+  /** The node that stands for an address without coordinates; undefined if its place has none. */
+  nodeOfPlace(address: Uint8Array): number | undefined {
+    const node = this.#placeNode(this.#walk(address), INFERENCE);
+    return node === NO_ROW ? undefined : node;
+  }
+
   /** The nodes of an address's places, ordered as in {@link rowsOfPlaces}; `claims` as above. */
   nodesOfPlaces(address: Uint8Array, { claims = false } = {}): number[] {
     return this.#stepsOf(address).map((key) =>

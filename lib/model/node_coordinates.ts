@@ -9,6 +9,7 @@ import {
   type Fit,
   fitCoordinates,
   type LocatedNode,
+  type LocateOptions,
   type SavedCoordinates,
 } from "./coordinates/coordinates.ts";
 import type { KnownPairs } from "./coordinates/known_pairs.ts";
@@ -93,6 +94,11 @@ export class NodeCoordinates {
     return this.#coordinates?.fits[this.config.folds];
   }
 
+  /** Whether training fitted coordinates to the node's own RTTs; false for nodes located afterwards. */
+  isFitted(node: number): boolean {
+    return node !== NO_ROW && (this.fitted?.factorisation.isFitted(node) ?? false);
+  }
+
   /** Whether the RTTs of a node can be estimated. */
   hasCoordinates(node: number): boolean {
     return node !== NO_ROW && (this.#coordinates?.hasCoordinates(node) ?? false);
@@ -102,15 +108,15 @@ export class NodeCoordinates {
    * Estimates the coordinates of another address from its RTTs to nodes.
    *
    * @param known Nodes, or `NO_ROW`, and their RTTs to the address in ms.
-   * @param without Nodes to ignore.
+   * @param options `without`: nodes to ignore; others: see `Factorisation.locate`.
    * @returns Undefined if none of the nodes has coordinates.
    */
   locate(
     known: readonly { node: number; rttMs: number }[],
-    without: ReadonlySet<number>,
+    options: LocateOptions = {},
   ): LocatedNode | undefined {
-    const usable = known.filter(({ node }) => this.hasCoordinates(node) && !without.has(node));
-    return usable.length === 0 ? undefined : this.#coordinates?.locate(usable, without);
+    const usable = known.filter(({ node }) => this.hasCoordinates(node) && !options.without?.has(node));
+    return usable.length === 0 ? undefined : this.#coordinates?.locate(usable, options);
   }
 
   /** Sets nodes to coordinates found by {@link locate}. The loaded weights do not change. */

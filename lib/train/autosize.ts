@@ -406,7 +406,7 @@ function locatePlaces(
       node,
       rttMs: all.sort((x, y) => x - y)[(all.length - 1) >> 1],
     }));
-    const found = coordinates.locate(known, new Set());
+    const found = coordinates.locate(known, { isPlace: true });
     if (found) located.set(place, found);
   }
   coordinates.put(located);

@@ -79,6 +79,13 @@ export interface Fit {
   readonly usualError: number;
 }
 
+/** See {@link Factorisation.locate}. */
+export interface LocateOptions {
+  readonly without?: ReadonlySet<number>;
+  readonly place?: number | undefined;
+  readonly isPlace?: boolean;
+}
+
 /** Factorisations of the RTTs of known pairs: one without each fold, then one of all pairs. */
 export class Coordinates {
   #typical: LocatedNode | undefined;
@@ -120,16 +127,14 @@ export class Coordinates {
    * Finds the coordinates of a node that was not fitted.
    *
    * @param known Nodes and their RTTs to the new node in ms.
-   * @param without Nodes that the new node is not compared with; none of them is in `known`.
+   * @param options `without`: nodes that the new node is not compared with; none of them is in `known`.
    */
   locate(
     known: readonly { node: number; rttMs: number }[],
-    without: ReadonlySet<number> = new Set(),
+    options: LocateOptions = {},
   ): LocatedNode {
     const logs = known.map(({ node, rttMs }) => ({ node, log: logOfRtt(rttMs) }));
-    return this.fits.map(({ factorisation, usualError }) =>
-      factorisation.locate(logs, { usualError, without })
-    );
+    return this.fits.map(({ factorisation, ...fit }) => factorisation.locate(logs, { ...fit, ...options }));
   }
 
   /** Coordinates that represent an unknown node, at typical distances from other nodes. */

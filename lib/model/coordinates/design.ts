@@ -10,13 +10,13 @@
  * @module
  */
 import type { Fit } from "./coordinates.ts";
-import { mostFrequent } from "./factorisation.ts";
-import { UNKNOWN } from "./known_pairs.ts";
-import { signOf } from "./node_vectors.ts";
+import { noiseOf, type Population } from "./factorisation.ts";
+import { featuresOf } from "./node_vectors.ts";
+import { addProduct, lessen, type NodeDistribution, times, varianceAlong } from "./posterior.ts";
 import { dot } from "./ridge.ts";
 
-/** The standard deviation of a normal distribution whose median magnitude is 1. */
-const NORMAL_SPREAD = 1.4826;
+/** Stands for a node that does not exist. */
+const NO_NODE = -1;
 
 export interface DesignNode {
   /** Derivative of an RTT of this node with respect to the other node's bias and vector, (1 + rank). */
@@ -33,33 +33,17 @@ export interface DesignNode {
 export type DesignPair = readonly [DesignNode, DesignNode];
 
 export class MeasurementDesign {
-  readonly #width: number;
-  readonly #component: number | undefined;
-  readonly #mean: Float64Array;
-  readonly #covariance: Float64Array;
+  readonly #population: Population | undefined;
+  /** The logarithmic scale, the first one, of all fitted nodes. */
+  readonly #ofAll: NodeDistribution;
 
   /** @param fit The fit of all pairs. */
   constructor(readonly fit: Fit) {
-    const { components, options: { rank } } = fit.factorisation.factors;
-    const width = this.#width = rank + 1;
-    // Nodes that were located and not fitted are left out: their components are below `UNKNOWN`.
-    this.#component = mostFrequent(components.filter((component) => component > UNKNOWN));
-    const nodes = [...components.keys()].filter((node) => components[node] === this.#component);
-    this.#mean = new Float64Array(width);
-    for (const node of nodes) this.#partsOf(node).forEach((part, i) => this.#mean[i] += part / nodes.length);
-    this.#covariance = new Float64Array(width * width);
-    for (const node of nodes) {
-      addProduct(
-        this.#covariance,
-        this.#partsOf(node).map((part, i) => part - this.#mean[i]),
-        1 / nodes.length,
-      );
-    }
-  }
-
-  /** A node's bias and vector on the first scale, which is logarithmic. */
-  #partsOf(node: number): Float64Array {
-    return Float64Array.from(this.fit.factorisation.vectorOf(node).vectors.subarray(0, this.#width));
+    const { factorisation } = fit;
+    const width = factorisation.factors.options.rank + 1;
+    this.#population = factorisation.population();
+    this.#ofAll = this.#population?.scales[0] ??
+      { mean: new Float64Array(width), covariance: new Float64Array(width ** 2) };
   }
 
   /**
@@ -68,10 +52,12 @@ export class MeasurementDesign {
    * @param node Its index. If the node has no coordinates, or for `NO_ROW`, only `measured` is known.
    * @param measured Nodes whose RTTs to this node are known. Nodes without coordinates are ignored. If
    *   omitted, a node with coordinates is known exactly.
+   * @param place The node of its place, which it resembles if it has no coordinates.
    */
-  node(node: number, measured?: Iterable<number>): DesignNode {
+  node(node: number, measured?: Iterable<number>, place = NO_NODE): DesignNode {
+    const { covariance: ofAll } = this.#ofAll;
     const isExact = measured === undefined && this.#isKnown(node);
-    const covariance = this.#covariance.map((each) => isExact ? 0 : each);
+    const covariance = ofAll.map((each) => isExact ? 0 : each);
     const error = this.#errorOf(node);
     for (const other of measured ?? []) {
       if (this.#isKnown(other)) {
@@ -79,20 +65,20 @@ export class MeasurementDesign {
       }
     }
     return {
-      features: this.#featuresOf(node),
+      features: this.#featuresOf(this.#isKnown(node) ? node : place),
       covariance,
-      wanted: new Float64Array(this.#width ** 2),
+      wanted: new Float64Array(covariance.length),
       error,
     };
   }
 
   #isKnown(node: number): boolean {
-    return this.fit.factorisation.vectorOf(node).component === this.#component;
+    return this.fit.factorisation.vectorOf(node).component === this.#population?.component;
   }
 
   #featuresOf(node: number): Float64Array {
-    const parts = this.#isKnown(node) ? this.#partsOf(node) : this.#mean;
-    return parts.map((part, i) => i === 0 ? 1 : signOf(i, this.#width - 1) * part);
+    const { factorisation } = this.fit;
+    return this.#isKnown(node) ? featuresOf(factorisation.partsOf(node, 0)) : featuresOf(this.#ofAll.mean);
   }
 
   #errorOf(node: number): number {
@@ -102,8 +88,7 @@ export class MeasurementDesign {
 
 /** The variance of the logarithm of a pair's RTT. */
 export function varianceOf([a, b]: DesignPair): number {
-  const of = (own: DesignNode, other: DesignNode) =>
-    dot(other.features, times(own.covariance, other.features));
+  const of = (own: DesignNode, other: DesignNode) => varianceAlong(own.covariance, other.features);
   return noiseOf(a.error, b.error) + of(a, b) + of(b, a);
 }
 
@@ -125,32 +110,8 @@ export function gainOf([a, b]: DesignPair): number {
 export function measure([a, b]: DesignPair): void {
   const variance = varianceOf([a, b]);
   const noiseFor = (own: DesignNode, other: DesignNode) =>
-    variance - dot(other.features, times(own.covariance, other.features));
+    variance - varianceAlong(own.covariance, other.features);
   const noises = [noiseFor(a, b), noiseFor(b, a)];
   lessen(a.covariance, b.features, noises[0]);
   lessen(b.covariance, a.features, noises[1]);
-}
-
-/** The variance of the error of an estimate between known nodes. */
-function noiseOf(errorA: number, errorB: number): number {
-  return NORMAL_SPREAD ** 2 * errorA * errorB;
-}
-
-/** Updates a covariance for a measurement of `features` whose error has the variance `noise`. */
-function lessen(covariance: Float64Array, features: Float64Array, noise: number): void {
-  const changes = times(covariance, features);
-  addProduct(covariance, changes, -1 / (dot(features, changes) + noise));
-}
-
-/** Adds the weighted outer product of a column with itself. */
-function addProduct(matrix: Float64Array, column: Float64Array, weight: number): void {
-  const { length } = column;
-  for (let i = 0; i < length; i++) {
-    for (let j = 0; j < length; j++) matrix[i * length + j] += weight * column[i] * column[j];
-  }
-}
-
-function times(matrix: Float64Array, column: Float64Array): Float64Array {
-  const { length } = column;
-  return column.map((_, i) => dot(matrix.subarray(i * length, (i + 1) * length), column));
 }

@@ -5,24 +5,33 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
+import type { Fit, LocateOptions } from "./coordinates.ts";
 import { componentsOf, type FoldSet, type Neighbours, UNKNOWN } from "./known_pairs.ts";
-import { firstVectors, fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
+import {
+  featuresOf,
+  firstVectors,
+  fitVectors,
+  NodeSolver,
+  valueOf,
+  type VectorOptions,
+} from "./node_vectors.ts";
+import { distributionOf, logDensity, type NodeDistribution, posterior } from "./posterior.ts";
 import { fromScale, toScale } from "./rtt_scale.ts";
 
 // Finds the coordinates of a node that was not fitted.
 //
-// A few RTTs cannot determine two dozen numbers, but they show which nodes the new one resembles: those with
-// similar estimates to the same others (compare GNP, Ng and Zhang, INFOCOM 2002, and nearest neighbours,
-// Cover and Hart, IEEE Trans. Inf. Theory 13, 1967). The new node's vectors are regularised towards the
-// weighted mean of these nodes.
+// A few RTTs cannot determine two dozen numbers. Its bias and vector are distributed around those of its place,
+// as those of all nodes around their mean; each RTT narrows the distribution (posterior.ts). But nodes in the
+// same network are often alike, which no normal distribution describes. So the result is the mean over this
+// distribution and all fitted nodes, weighted by how well each predicts the RTTs: Bayesian model averaging
+// (Hoeting et al., Statistical Science 14, 1999; compare GNP, Ng and Zhang, INFOCOM 2002).
 
-/** Factor on the regularisation of a new node's vectors, which similar nodes mostly determine. */
-const PRIOR_STRENGTH = 5;
-/** Degrees of freedom of Student's t, with which a few outlying RTTs hardly reduce a node's weight. */
-const DEGREES = 3;
+/** The probability, before any RTT, that the new node is not like one of the fitted nodes. */
+const NEW_SHARE = 0.8;
 /** Maximum number of nodes to compare with, evenly spaced; it bounds the time in large networks. */
 const MAX_CANDIDATES = 2048;
-/** Maximum number of RTTs to compare nodes by. */
+/** Maximum number of RTTs to locate a node by. */
 const MAX_COMPARED = 64;
 /** Nodes with a smaller weight, relative to the largest weight, are ignored. */
 const LEAST_WEIGHT = 1e-6;
@@ -30,43 +39,48 @@ const LEAST_WEIGHT = 1e-6;
 const NUM_EXPECTED = 8;
 const EXPECTED_OF_ONE = 2;
 
-interface SimilarNodes {
-  /** Weights sum to 1. */
-  readonly nodes: readonly { readonly node: number; readonly weight: number }[];
-  /** The error of estimates: the smoothed difference between each RTT and its prediction from the others. */
-  readonly error: number;
+/** The standard deviation of a normal distribution whose median magnitude is 1. */
+const NORMAL_SPREAD = 1.4826;
+
+/** The variance of the error of an estimate, by the errors of both nodes; see `Fit.errors`. */
+export function noiseOf(errorA: number, errorB: number): number {
+  return NORMAL_SPREAD ** 2 * errorA * errorB;
+}
+
+/** What predicts the RTTs of a new node: a node's vectors. */
+interface Candidate {
+  readonly vectors: Float32Array;
+  /** Its probability before any RTT. */
+  readonly share: number;
+  /** The logarithms of the known RTTs that it predicts, and the densities of their errors, as logarithms. */
+  readonly logs: Float64Array;
+  readonly fits: Float64Array;
 }
 
 /**
- * Finds the nodes that a new one resembles.
+ * Weighs candidates by how well they predict known RTTs.
  *
- * @param candidates Nodes and their coordinates.
- * @param known Coordinates of nodes and the logarithms of their RTTs to the new node; at least one.
- * @param options `estimate` returns the logarithm of the RTT between two nodes' coordinates; `usualError` is
- *   the usual error of such estimates.
+ * @param logs The logarithms of the known RTTs; at least one.
+ * @returns Weights that sum to 1, and the error of estimates: the smoothed difference between each RTT and its
+ *   prediction from the others.
  */
-function similarNodes<P>(
-  candidates: readonly { node: number; place: P }[],
-  known: readonly { place: P; log: number }[],
-  { estimate, usualError }: { estimate: (a: P, b: P) => number; usualError: number },
-): SimilarNodes {
-  const compared = spread(known, MAX_COMPARED);
-  const logs = compared.map((known) =>
-    Float64Array.from(candidates, (candidate) => estimate(candidate.place, known.place))
+function weighed(
+  candidates: readonly Candidate[],
+  logs: readonly number[],
+  usualError: number,
+): { weights: Float64Array; error: number } {
+  const sums = Float64Array.from(
+    candidates,
+    ({ share, fits }) => fits.reduce((sum, fit) => sum + fit, Math.log(share)),
   );
-  const fits = compared.map(({ log }, i) =>
-    logs[i].map((found) => -(DEGREES + 1) / 2 * Math.log1p(((found - log) / usualError) ** 2 / DEGREES))
-  );
-  const sums = new Float64Array(candidates.length);
-  for (const fit of fits) fit.forEach((value, i) => sums[i] += value);
-  const errors = compared.map(({ log }, i) => {
-    const weights = shares(sums.map((sum, j) => sum - fits[i][j]));
-    return Math.abs(weights.reduce((mean, weight, j) => mean + weight * logs[i][j], 0) - log);
+  const errors = logs.map((log, i) => {
+    const weights = shares(sums.map((sum, j) => sum - candidates[j].fits[i]));
+    return Math.abs(weights.reduce((mean, weight, j) => mean + weight * candidates[j].logs[i], 0) - log);
   }).sort((a, b) => a - b);
   const count = errors.length;
   const expected = usualError * (1 + EXPECTED_OF_ONE / count);
   return {
-    nodes: [...shares(sums)].flatMap((weight, i) => weight > 0 ? [{ node: candidates[i].node, weight }] : []),
+    weights: shares(sums),
     error: (count * errors[count >> 1] + NUM_EXPECTED * expected) / (count + NUM_EXPECTED),
   };
 }
@@ -89,9 +103,11 @@ function spread<T>(all: readonly T[], most: number): readonly T[] {
 const NUM_PLAIN_SWEEPS = 2;
 /** Each scale starts from the vectors of the previous one, which saves this share of the sweeps. */
 const SAVED_SHARE = 2 / 3;
-const NUM_LOCATING_SWEEPS = 5;
 
-/** Factor on the errors of nodes that were not fitted; see {@link errorOfVector}. */
+/** How strongly the vectors of a place are regularised, as a multiple of a node's, and how often solved for. */
+const PRIOR_STRENGTH = 5;
+const NUM_LOCATING_SWEEPS = 5;
+/** Factor on the errors of means over nodes: the estimates of their scales are closer together. */
 const CLOSER_SCALES = 2;
 
 /** The component of a located node is stored as this minus the component, always below {@link UNKNOWN}. */
@@ -129,8 +145,16 @@ interface Factors {
   readonly range: Float32Array;
 }
 
+/** Fitted nodes of a component, and the distributions of their biases and vectors on each scale. */
+export interface Population {
+  readonly component: number;
+  readonly nodes: readonly number[];
+  readonly scales: readonly NodeDistribution[];
+}
+
 export class Factorisation {
   readonly #width: number;
+  readonly #populations = new Map<number, Population | undefined>();
 
   constructor(readonly factors: Factors) {
     this.#width = factors.options.rank + 1;
@@ -185,6 +209,10 @@ export class Factorisation {
     };
   }
 
+  isFitted(node: number): boolean {
+    return this.factors.components[node] > UNKNOWN;
+  }
+
   /**
    * Assigns coordinates to a node that was not fitted. It then has estimates, but neither {@link typicalNode}
    * nor nodes located later depend on it.
@@ -217,40 +245,101 @@ export class Factorisation {
    * Finds the coordinates of a node that was not fitted, in the component of most of the known nodes.
    *
    * @param known Nodes and the logarithms of their RTTs to the new node.
-   * @param options `usualError`: the usual error of estimates, as a logarithm; `without`: nodes that the new
-   *   node is not compared with.
+   * @param options `usualError` and `errors`: see `Fit`; `without`: nodes that the new node is not compared
+   *   with; `place`: the node of its place, which it resembles before any RTT (default: the typical node);
+   *   `isPlace`: whether it stands for addresses with different RTTs, which no single one determines.
    */
   locate(
     known: readonly { node: number; log: number }[],
-    { usualError, without }: { usualError: number; without: ReadonlySet<number> },
+    { usualError, errors, without = new Set(), place, isPlace = false }:
+      & Pick<Fit, "usualError" | "errors">
+      & LocateOptions,
   ): LocatedNodeVector {
-    const { powers, options, components } = this.factors;
-    const vectors = new Float32Array(powers.length * this.#width);
+    const { powers, components } = this.factors;
     const componentOf = (node: number) => this.vectorOf(node).component;
-    const component = mostFrequent(known.map(({ node }) => componentOf(node)).filter((of) => of !== UNKNOWN));
-    const usable = known.filter(({ node }) => componentOf(node) === component);
-    if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
-    const others = [...components.keys()].filter((node) =>
-      components[node] === component && !without.has(node)
+    const found = mostFrequent(known.map(({ node }) => componentOf(node)).filter((of) => of !== UNKNOWN));
+    const population = found === undefined ? undefined : this.population(found);
+    if (!population) {
+      return {
+        vectors: new Float32Array(powers.length * this.#width),
+        component: UNKNOWN,
+        error: usualError,
+      };
+    }
+    const { component } = population;
+    const all = known.filter(({ node }) => componentOf(node) === component);
+    const usable = spread(all, MAX_COMPARED);
+    const logs = usable.map(({ log }) => log);
+    const others = spread(
+      [...components.keys()].filter((node) => components[node] === component && !without.has(node)),
+      MAX_CANDIDATES,
     );
-    const candidates = spread(others, MAX_CANDIDATES).map((node) => ({ node, place: this.vectorOf(node) }));
-    const compared = usable.map(({ node, log }) => ({ place: this.vectorOf(node), log }));
-    const { nodes, error } = similarNodes(candidates, compared, {
-      estimate: (a: NodeVector, b: NodeVector) => this.estimate(a, b)?.log ?? NaN,
-      usualError,
+    const compared = usable.map(({ node }) => this.vectorOf(node));
+    const candidates = [
+      ...isPlace ? [] : [this.#ofItsOwn(usable, population, { usualError, errors, place })],
+      ...others.map((node): Candidate => {
+        const own = this.vectorOf(node);
+        const estimates = Float64Array.from(compared, (other) => this.estimate(own, other)?.log ?? NaN);
+        const fits = estimates.map((log, i) => logDensity(log - logs[i], usualError ** 2));
+        return { vectors: own.vectors, share: (1 - NEW_SHARE) / others.length, logs: estimates, fits };
+      }),
+    ];
+    const { weights, error } = weighed(candidates, logs, usualError);
+    const mean = meanOf(candidates, weights);
+    const located = { vectors: mean, component, error: errorOfVector(error, usualError) };
+    if (!isPlace) return located;
+    return { ...located, vectors: this.#solved(mean, all), error: CLOSER_SCALES * located.error };
+  }
+
+  /** The candidate that is like no fitted node: the mean of its distribution after the known RTTs. */
+  #ofItsOwn(
+    known: readonly { node: number; log: number }[],
+    { component, scales }: Population,
+    { usualError, errors, place }: Pick<Fit, "usualError" | "errors"> & LocateOptions,
+  ): Candidate {
+    const { powers, range: [typical] } = this.factors;
+    const isPlaced = place !== undefined && this.vectorOf(place).component === component;
+    const found = powers.map((power, scale) => {
+      const mean = isPlaced ? this.partsOf(place, scale) : scales[scale].mean;
+      const values = known.map(({ node, log }) => {
+        const other = this.partsOf(node, scale);
+        const value = toScale(power, log - typical) - other[0];
+        return { features: featuresOf(other), value, noise: noiseOf(usualError, errors[node]) };
+      });
+      return posterior({ ...scales[scale], mean }, values);
     });
-    const regularisation = options.regularisation * PRIOR_STRENGTH;
-    const solver = new NodeSolver({ ...options, regularisation });
-    powers.forEach((_, scale) => {
-      const prior = this.#meanOf(nodes, scale);
-      let own = prior;
+    // The first scale is logarithmic, so errors of its values are those of logarithms.
+    const logs = found[0].predicted.map(({ value }, i) =>
+      typical + this.partsOf(known[i].node, 0)[0] + value
+    );
+    return {
+      vectors: Float32Array.from(found.flatMap(({ mean }) => [...mean])),
+      share: NEW_SHARE,
+      logs: Float64Array.from(logs),
+      fits: Float64Array.from(
+        logs,
+        (log, i) => logDensity(log - known[i].log, found[0].predicted[i].variance),
+      ),
+    };
+  }
+
+  /** Vectors fitted to known RTTs, regularised towards the given ones. */
+  #solved(vectors: Float32Array, known: readonly { node: number; log: number }[]): Float32Array {
+    const { options, powers, range } = this.factors;
+    const width = this.#width;
+    const solver = new NodeSolver({ ...options, regularisation: PRIOR_STRENGTH * options.regularisation });
+    return Float32Array.from(powers.flatMap((power, scale) => {
+      const prior = Float64Array.from(vectors.subarray(scale * width, (scale + 1) * width));
+      let own: Float64Array = prior;
       for (let sweep = 0; sweep < NUM_LOCATING_SWEEPS; sweep++) {
-        this.#addKnown(solver, usable, scale, own);
+        for (const { node, log } of known) {
+          const at = (node * powers.length + scale) * width;
+          solver.add(toScale(power, log - range[0]), this.factors.vectors, at, own);
+        }
         own = solver.solve(prior);
       }
-      vectors.set(own, scale * this.#width);
-    });
-    return { vectors, component, error: errorOfVector(error, usualError) };
+      return [...own];
+    }));
   }
 
   /**
@@ -258,56 +347,65 @@ export class Factorisation {
    * the difference between its estimates and those of other nodes.
    */
   typicalNode(usualError: number): LocatedNodeVector {
-    const { powers, components } = this.factors;
+    const { powers } = this.factors;
     const vectors = new Float32Array(powers.length * this.#width);
-    const component = mostFrequent(components.filter((of) => of > UNKNOWN));
-    if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
-    const nodes = spread(
-      [...components.keys()].filter((node) => components[node] === component),
-      MAX_CANDIDATES,
-    );
-    const weighted = nodes.map((node) => ({ node, weight: 1 / nodes.length }));
-    powers.forEach((_, scale) => vectors.set(this.#meanOf(weighted, scale), scale * this.#width));
+    const population = this.population();
+    if (!population) return { vectors, component: UNKNOWN, error: usualError };
+    const { component, nodes, scales } = population;
+    scales.forEach(({ mean }, scale) => vectors.set(mean, scale * this.#width));
     const places = spread(nodes, MAX_COMPARED).map((node) => this.vectorOf(node));
     const logOf = (a: NodeVector, b: NodeVector) => this.estimate(a, b)?.log ?? NaN;
     const errors = places.flatMap((a) => {
       const log = logOf(a, { vectors, component });
       return places.filter((b) => b !== a).map((b) => Math.abs(logOf(a, b) - log));
     }).sort((a, b) => a - b);
-    return { vectors, component, error: errorOfVector(errors[errors.length >> 1] ?? usualError, usualError) };
+    const error = errorOfVector(errors[errors.length >> 1] ?? usualError, usualError);
+    return { vectors, component, error: CLOSER_SCALES * error };
   }
 
-  #addKnown(
-    solver: NodeSolver,
-    known: readonly { node: number; log: number }[],
-    scale: number,
-    own: Float64Array,
-  ): void {
-    const { powers, vectors, range } = this.factors;
-    for (const { node, log } of known) {
-      const at = (node * powers.length + scale) * this.#width;
-      solver.add(toScale(powers[scale], log - range[0]), vectors, at, own);
-    }
+  /**
+   * The fitted nodes of a component, at most {@link MAX_CANDIDATES}, evenly spaced.
+   *
+   * @param component The largest one by default. @returns Undefined if it has no fitted node.
+   */
+  population(component = mostFrequent(this.factors.components.filter((of) => of > UNKNOWN))):
+    | Population
+    | undefined {
+    if (component === undefined) return undefined;
+    return getOrMake(this.#populations, component, () => {
+      const { powers, components } = this.factors;
+      const nodes = spread(
+        [...components.keys()].filter((node) => components[node] === component),
+        MAX_CANDIDATES,
+      );
+      if (nodes.length === 0) return undefined;
+      const scales = powers.map((_, scale) => distributionOf(nodes.map((node) => this.partsOf(node, scale))));
+      return { component, nodes, scales };
+    });
   }
 
-  #meanOf(nodes: SimilarNodes["nodes"], scale: number): Float64Array {
-    const mean = new Float64Array(this.#width);
-    const { vectors, powers } = this.factors;
-    for (const { node, weight } of nodes) {
-      const at = (node * powers.length + scale) * this.#width;
-      for (let i = 0; i < mean.length; i++) mean[i] += weight * vectors[at + i];
-    }
-    return mean;
+  /** A node's bias and vector on a scale, (1 + rank). */
+  partsOf(node: number, scale: number): Float64Array {
+    const at = (node * this.factors.powers.length + scale) * this.#width;
+    return Float64Array.from(this.factors.vectors.subarray(at, at + this.#width));
   }
+}
+
+/** The mean vectors of candidates. */
+function meanOf(candidates: readonly Candidate[], weights: Float64Array): Float32Array {
+  const mean = new Float64Array(candidates[0].vectors.length);
+  candidates.forEach(({ vectors }, c) => {
+    if (weights[c] > 0) vectors.forEach((part, i) => mean[i] += weights[c] * part);
+  });
+  return Float32Array.from(mean);
 }
 
 /**
  * The stored error of a node that was not fitted. The error of a pair is the geometric mean of both nodes'
- * errors; large errors are raised so that the pair's error is about this node's. That also makes up for
- * estimates of the scales being closer together, since they share a prior.
+ * errors; large errors are raised so that the pair's error is about this node's.
  */
 function errorOfVector(error: number, usualError: number): number {
-  return Math.fround(CLOSER_SCALES * error * Math.max(1, error / usualError));
+  return Math.fround(error * Math.max(1, error / usualError));
 }
 
 /** The most frequent value, the smallest in a tie; undefined if there are no values. */

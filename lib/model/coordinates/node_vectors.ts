@@ -35,6 +35,11 @@ export function signOf(part: number, rank: number): number {
   return part > Math.floor(rank * POSITIVE_SHARE) ? -1 : 1;
 }
 
+/** The derivative of an RTT with respect to the bias and vector of the other node. @param own (1 + rank). */
+export function featuresOf(own: Float64Array): Float64Array {
+  return own.map((part, i) => i === 0 ? 1 : signOf(i, own.length - 1) * part);
+}
+
 /** Solves for one node, given the others. */
 export class NodeSolver {
   readonly #options: VectorOptions;

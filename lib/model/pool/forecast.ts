@@ -38,7 +38,7 @@ export interface KnownOfQuestion {
   /** Usual RTTs from the source to its destinations, and to the destination; empty for unknown addresses. */
   readonly ofSource: readonly number[];
   readonly ofDestination: readonly number[];
-  /** Whether the source and the destination have usual RTTs or coordinates. */
+  /** Whether training measured the source and the destination: they have usual RTTs or fitted coordinates. */
   readonly knowsSource: boolean;
   readonly knowsDestination: boolean;
   /** Whether each endpoint is known that way or has a known place. */

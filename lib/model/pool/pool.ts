@@ -239,7 +239,10 @@ export class Pool {
     let light = floor ? floorOf(floor, known.pair?.bounds ?? []) : NO_FLOOR;
     let { range, mixture } = within(this.#rangeOf(known, light.begin));
     // If both endpoints were measured, the forecasts may show that a place is wrong.
-    if (light.begin > 0 && known.knowsSource && known.knowsDestination && !floor?.isOfPlaces) {
+    const isMeasured = [question.source, question.destination].every((address, i) =>
+      [known.knowsSource, known.knowsDestination][i] || this.#isNode(address, "hasCoordinates")
+    );
+    if (light.begin > 0 && isMeasured && !floor?.isOfPlaces) {
       const above = mixture.massBetween(light.begin, NUM_CODES) / mixture.massBetween(0, NUM_CODES);
       if (above < DOUBT) {
         light = NO_FLOOR;
@@ -434,7 +437,7 @@ export class Pool {
     const estimate = this.#embeddings?.estimateBetween(source, destination);
     const [ofSource, ofDestination] = [this.#usualOf(a)[0], this.#usualOf(b)[1]];
     const [knowsSource, knowsDestination] = [[ofSource, source], [ofDestination, destination]].map(
-      ([usual, address]) => usual.length > 0 || this.#hasCoordinates(address as Uint8Array),
+      ([usual, address]) => usual.length > 0 || this.#isNode(address as Uint8Array, "isFitted"),
     );
     const hasPlace = (address: Uint8Array) => this.#embeddings?.placeOf(address)?.position !== undefined;
     const knowsPlaces = (knowsSource || hasPlace(source)) && (knowsDestination || hasPlace(destination));
@@ -460,9 +463,9 @@ export class Pool {
     };
   }
 
-  #hasCoordinates(address: Uint8Array): boolean {
+  #isNode(address: Uint8Array, how: "isFitted" | "hasCoordinates"): boolean {
     const embeddings = this.#embeddings;
-    return embeddings?.coordinates?.hasCoordinates(embeddings.nodeOf(address)) ?? false;
+    return embeddings?.coordinates?.[how](embeddings.nodeOf(address)) ?? false;
   }
 
   /** The known measurements of a pair: those remembered and those of the context. */

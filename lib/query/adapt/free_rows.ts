@@ -224,7 +224,7 @@ export async function locateAddresses(
       node: rows.nodeOf(other),
       rttMs: quantileOfSample(ms, 0.5),
     }));
-    const place = coordinates.locate(known, without);
+    const place = coordinates.locate(known, { without, place: rows.nodeOfPlace(address) });
     if (place) found.push({ address, place });
     onLocated?.(i + 1, asked.length);
   }

@@ -3,6 +3,7 @@ import {
   Coordinates,
   coordinateShapes,
   fitCoordinates,
+  type LocatedNode,
   numbersOfNode,
 } from "../../../lib/model/coordinates/coordinates.ts";
 import { foldOfPair, type KnownPairs } from "../../../lib/model/coordinates/known_pairs.ts";
@@ -144,6 +145,23 @@ Deno.test("fitCoordinates handles RTTs from 0.05 ms to 10 s, few or no pairs, an
   assertEquals(fitCoordinates(pairsOf(3, [])).estimate(0, 1), undefined);
   const single = fitCoordinates(pairsOf(2, [[0, 1, 42]]));
   assertAlmostEquals(single.estimate(0, 1)?.rttMs ?? NaN, 42, 1e-3);
+});
+
+Deno.test("Coordinates.locate() keeps a node at its place if its only RTT agrees, and moves it if many do not", () => {
+  const msBetween = (a: number | LocatedNode, b: number) => coordinates.estimate(a, b)?.rttMs ?? NaN;
+  const rttsLike = (node: number, others: number[]) =>
+    others.map((other) => ({ node: other, rttMs: msBetween(node, other) }));
+  const others = Array.from({ length: 30 }, (_, i) => 40 + i);
+  const farFrom = (node: number, located: LocatedNode) =>
+    others.reduce(
+      (sum, other) => sum + Math.abs(Math.log(msBetween(located, other) / msBetween(node, other))),
+      0,
+    );
+  const one = rttsLike(7, [20]);
+  const placed = farFrom(7, coordinates.locate(one, { place: 7 }));
+  assert(placed < 0.2 * farFrom(7, coordinates.locate(one)), `${placed}`);
+  const away = coordinates.locate(rttsLike(12, [15, 17, 19, 21, 23, 25, 27, 29]), { place: 7 });
+  assert(farFrom(12, away) < 0.5 * farFrom(7, away));
 });
 
 Deno.test("Coordinates.put() adds a node that can be estimated by its number, and moves no other", () => {

@@ -9,9 +9,12 @@ import { EMBEDDING_KEYS, entryType, PAIR_HISTORY } from "../../../lib/model/mode
 import { numbersOfNode } from "../../../lib/model/coordinates/coordinates.ts";
 import { coordinateEntries } from "../../../lib/model/node_coordinates.ts";
 import { EMBEDDING_VALUES, withEmbeddingUpdate } from "../../../lib/model/embedding_update.ts";
+import { Pool } from "../../../lib/model/pool/pool.ts";
+import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
+import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
-import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { SimulatedTime } from "../../simulated_time.ts";
 import { planetLabRtts } from "../../model/coordinates/low_rank.ts";
@@ -59,6 +62,25 @@ Deno.test("adapt() assigns coordinates to a new address and changes no others", 
     }
     assertSameBits(kept, values, name);
   }
+});
+
+Deno.test("a located address has an estimate, but the pool counts it as unknown, since its forecasts do", async () => {
+  const { after } = await adapted(NEAR_SECOND);
+  const tables = new PoolTables();
+  const [source, destination] = KNOWN.map(addressBytes);
+  tables.add(PoolTables.endOf(source), PoolTables.endOf(destination), encodeRttCode(25), 0);
+  const pool = new Pool(after.config, { weights: after.weights, pool: tables.save(fitPool([])) });
+  const knownOf = (source: string) =>
+    pool.known({
+      source: addressBytes(source),
+      destination: addressBytes(KNOWN[3]),
+      timeS: null,
+      context: [],
+    });
+  const [fresh, known] = [NEW_ADDRESS, KNOWN[2]].map(knownOf);
+  assert(fresh.estimate?.isOfBoth && known.estimate?.isOfBoth);
+  assertEquals([fresh, known].map(({ knowsSource }) => knowsSource), [false, true]);
+  assertEquals([fresh, known].map(({ knowsDestination }) => knowsDestination), [true, true]);
 });
 
 Deno.test("adapt() reports how many addresses are located", async () => {
