@@ -23,7 +23,8 @@ import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import type { Readings } from "../lib/data/formats/reading.ts";
 import { identityOf, logLeftOut, openReading } from "./reading.ts";
-import { formatAddress } from "../lib/data/addresses/ip.ts";
+import { addressBytes, formatAddress } from "../lib/data/addresses/ip.ts";
+import { proposalsFor } from "../lib/query/destinations/advise.ts";
 import { baseOf, isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {
   checkpointDirectory,
@@ -111,8 +112,9 @@ export const adaptStage = defineStage(adaptCommand, async (options, stage): Prom
 
 async function make(
   model: AdaptedModel,
-  { checkpoint, config, base, input, maxMeasurements, merge, fit, reading, readings }: {
+  { checkpoint, output, config, base, input, maxMeasurements, merge, fit, reading, readings }: {
     checkpoint: string;
+    output: string;
     config: RunConfig;
     base: AdaptedFrom;
     input: readonly string[];
@@ -144,6 +146,7 @@ async function make(
     ...progress.options,
   });
   noteAdaptation(adaptation, stage.log);
+  noteProposals(model, adaptation.addresses, output, stage.log);
   if (merge) await saveMerged(model, { checkpoint, config, base }, staged);
   else {
     writeAdapted(staged.folder, model, base);
@@ -358,6 +361,31 @@ export function noteAdaptation(
     log(
       "no address was fitted: all of them were in the training data; answers about measured pairs use the new " +
         "measurements, and --addresses also fits known addresses",
+    );
+  }
+}
+
+/** Addresses with fewer measured pairs are worth measuring with more. */
+const FEW_PAIRS = 8;
+
+/** Logs what else to measure for the first addresses with few measured pairs. */
+function noteProposals(
+  model: AdaptedModel,
+  addresses: readonly string[],
+  output: string,
+  log: (line: string) => void,
+): void {
+  for (const text of addresses.slice(0, MAX_NAMED)) {
+    const address = addressBytes(text);
+    const { numMeasured, proposed } = proposalsFor(model, address, MAX_NAMED);
+    if (numMeasured >= FEW_PAIRS || proposed.length === 0) continue;
+    const pairs = proposed.map((pair) =>
+      `${formatAddress(pair.source)} to ${formatAddress(pair.destination)}`
+    );
+    const best = pairs.join(", ");
+    log(
+      `${text} has few measurements; those that would tell the most about its other RTTs: ${best}; for other ` +
+        `candidates: query advise --checkpoint ${output} --src ${text} --candidates FILE`,
     );
   }
 }

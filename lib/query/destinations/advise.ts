@@ -9,7 +9,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
-import { formatPrefix, type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import { NO_ROW } from "../../model/embedding_table.ts";
 import { AddressEmbeddings } from "../../model/address_embeddings.ts";
 import {
@@ -107,25 +107,78 @@ export async function adviseOn(
     );
     return Math.exp(meanOf(logs) ?? NaN);
   };
-  const gains = new Map(left.map((pair) => [pair, gainOf(pair.nodes)]));
   const advised: AdvisedMeasurement[] = [];
-  for (let spread_before_ms = spreadMs(); gains.size > 0 && advised.length < budget;) {
-    // Lets pending signals arrive.
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    onProgress?.(numDone);
-    const [best] = [...gains].reduce((best, each) => each[1] > best[1] ? each : best);
-    gains.delete(best);
-    measure(best.nodes);
-    for (const pair of gains.keys()) {
-      if (pair.nodes.some((node) => best.nodes.includes(node))) gains.set(pair, gainOf(pair.nodes));
-    }
-    const { src, dst, median_ms } = best;
+  let spread_before_ms = spreadMs();
+  for (const { src, dst, median_ms } of mostInformative(left, budget)) {
     const spread_after_ms = spreadMs();
     const reduction_ms = spread_before_ms - spread_after_ms;
     advised.push({ src, dst, median_ms, reduction_ms, spread_before_ms, spread_after_ms });
     spread_before_ms = spread_after_ms;
+    // Lets pending signals arrive.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    onProgress?.(numDone);
   }
   return advised;
+}
+
+/** Yields up to `budget` pairs, best first, each after it counts as measured. */
+function* mostInformative<P extends { readonly nodes: DesignPair }>(
+  pairs: readonly P[],
+  budget: number,
+): Generator<P> {
+  const gains = new Map(pairs.map((pair) => [pair, gainOf(pair.nodes)]));
+  for (let numLeft = Math.min(budget, gains.size); numLeft > 0; numLeft--) {
+    const [best] = [...gains].reduce((best, each) => each[1] > best[1] ? each : best);
+    gains.delete(best);
+    measure(best.nodes);
+    yield best;
+    for (const pair of gains.keys()) {
+      if (pair.nodes.some((node) => best.nodes.includes(node))) gains.set(pair, gainOf(pair.nodes));
+    }
+  }
+}
+
+/** Maximum number of known addresses that are proposed: the most measured ones. */
+const MAX_PROPOSED = 256;
+
+/**
+ * Chooses which measurements of an address would tell the most about its RTTs to all known addresses, without
+ * asking the model: to destinations of the training data or, if no source is the address, from its sources.
+ *
+ * @returns `proposed`: best first; empty if the model has no coordinates. `numMeasured`: how many of these
+ *   addresses it was measured with.
+ */
+export function proposalsFor(
+  model: Pick<PingModel, "config" | "weights" | "trainingData">,
+  address: Uint8Array,
+  budget: number,
+): { proposed: { source: Uint8Array; destination: Uint8Array }[]; numMeasured: number } {
+  if (!model.config.coordinates) return { proposed: [], numMeasured: 0 };
+  const tables = tablesOf(model.trainingData);
+  const isSource = tables.some((table) => (table.address(address)?.asSource.measurements ?? 0) > 0);
+  const role = isSource ? "asDestination" : "asSource";
+  const pairs = [...model.trainingData.known.addresses()]
+    .filter((other) => other[role].measurements > 0 && other.bytes.length === address.length)
+    .sort((a, b) => b[role].measurements - a[role].measurements).slice(0, MAX_PROPOSED)
+    .map(({ bytes }) =>
+      isSource ? { source: address, destination: bytes } : { source: bytes, destination: address }
+    );
+  const nodes = designNodes(
+    model,
+    pairs.map(({ source, destination }) => ({
+      source: prefixOfAddress(source),
+      destination: prefixOfAddress(destination),
+    })),
+  );
+  const designed = pairs.map((pair) => ({
+    ...pair,
+    nodes: [nodes(prefixOfAddress(pair.source)), nodes(prefixOfAddress(pair.destination))] as const,
+  }));
+  for (const { nodes } of designed) want(nodes);
+  const left = designed.filter(({ source, destination }) =>
+    tables.every((table) => table.pair(source, destination).measurements === 0)
+  );
+  return { proposed: [...mostInformative(left, budget)], numMeasured: designed.length - left.length };
 }
 
 /** Returns the coordinates of a model. @throws {UserError} If it has none. */
@@ -142,16 +195,17 @@ export function requireCoordinates({ config, weights }: Pick<PingModel, "config"
 
 /** Returns the nodes of the queries' endpoints, with their measurements. Nothing is known about a prefix. */
 function designNodes(
-  { config, weights, trainingData }: PingModel,
-  queries: readonly FileQuery[],
-  context: AnswerOptions["context"],
+  { config, weights, trainingData }: Pick<PingModel, "config" | "weights" | "trainingData">,
+  queries: readonly Pick<FileQuery, "source" | "destination">[],
+  context: AnswerOptions["context"] = [],
 ): (end: IpPrefix) => DesignNode {
   const { embeddings, fit } = requireCoordinates({ config, weights });
   const nodeOf = (bytes: Uint8Array) => embeddings.nodeOf(bytes);
   const ends = new Map(
     queries.flatMap(({ source, destination }) => [source, destination]).map((end) => {
       const node = isAddress(end) ? nodeOf(end.bytes) : NO_ROW;
-      return [formatPrefix(end), { node, measured: new Set<number>() }] as const;
+      const place = isAddress(end) ? embeddings.nodeOfPlace(end.bytes) : undefined;
+      return [formatPrefix(end), { node, place, measured: new Set<number>() }] as const;
     }),
   );
   const byNode = new Map(Array.from(ends.values(), (end) => [end.node, end]));
@@ -172,7 +226,7 @@ function designNodes(
   const made = new Map<string, DesignNode>();
   return (end) => {
     const name = formatPrefix(end);
-    const { node, measured } = ends.get(name) ?? { node: NO_ROW, measured: [] };
-    return getOrMake(made, name, () => design.node(node, measured));
+    const { node = NO_ROW, place, measured = [] } = ends.get(name) ?? {};
+    return getOrMake(made, name, () => design.node(node, measured, place));
   };
 }

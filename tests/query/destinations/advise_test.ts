@@ -7,7 +7,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
-import { type AdviceOptions, adviseOn } from "../../../lib/query/destinations/advise.ts";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
+import { type AdviceOptions, adviseOn, proposalsFor } from "../../../lib/query/destinations/advise.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import type { FileQuery } from "../../../lib/query/rtt/query_file.ts";
 import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
@@ -69,6 +70,21 @@ Deno.test("adviseOn() takes the source's measurements and the targets into accou
     const again = await advise([measured(NEW_ADDRESS, KNOWN[3], 30)]);
     assert(share(again) > share(alone), `${share(again)} ${share(alone)}`);
     assertAlmostEquals(share(await advise([measured(NEW_ADDRESS, KNOWN[3], null)])), share(alone), 1e-12);
+  }));
+
+Deno.test("proposalsFor() proposes pairs with known addresses that are not measured yet, in the address's direction", () =>
+  withModel(async (model) => {
+    const address = addressBytes(NEW_ADDRESS);
+    const textOf = ({ source, destination }: Record<"source" | "destination", Uint8Array>) =>
+      `${formatAddress(source)} ${formatAddress(destination)}`;
+    const before = proposalsFor(model, address, 2);
+    assertEquals([before.numMeasured, before.proposed.length], [0, 2]);
+    assert(before.proposed.every((pair) => textOf(pair).endsWith(` ${NEW_ADDRESS}`)));
+    const [best] = before.proposed.map(({ source }) => formatAddress(source));
+    await model.adapt([measured(NEW_ADDRESS, best, 25)], { steps: 1 });
+    const after = proposalsFor(model, address, 9);
+    const left = KNOWN.filter((known) => known !== best).map((known) => `${NEW_ADDRESS} ${known}`);
+    assertEquals([after.numMeasured, after.proposed.map(textOf).sort()], [1, left.sort()]);
   }));
 
 Deno.test("adviseOn() rejects a model without coordinates", () =>
