@@ -14,13 +14,14 @@ const OWN = {
     /^\{"line":\d+,"error":"(?:[^"\\]|\\.)*"\}\n/,
   ),
   "query rtt --plot": signOf("query rtt"),
-  "query destinations --output": jsonLine("prefix", "probability"),
+  "query destinations --output": rowsOf("prefix", "probability"),
   "query nearest --output": anyOf(
     jsonLine("candidate", "median_ms", "p_nearest"),
     signOf("query nearest"),
     /^candidate,name,median_ms,mean_ms,high_ms,/,
   ),
-  "query advise --output": jsonLine("src", "dst", "reduction_ms"),
+  "query advise --output": rowsOf("src", "dst", "reduction_ms"),
+  "query place --output": rowsOf("address", "kind", "rtt_ms", "least_ms"),
   "query map --output": anyOf(
     signOf("query map"),
     /^\{"type":"FeatureCollection","src":".*?","attribution":/,
@@ -66,6 +67,11 @@ function signOf(stage: string): RegExp {
 /** Matches a line of JSON by its first key and some later keys, in order. */
 function jsonLine(first: string, ...further: string[]): RegExp {
   return new RegExp(`^\\{"${first}":${further.map((key) => `.*"${key}":`).join("")}`);
+}
+
+/** Matches rows as JSON lines or CSV by the first field and some later fields, in order. */
+function rowsOf(first: string, ...further: string[]): RegExp {
+  return anyOf(jsonLine(first, ...further), new RegExp(`^${[first, ...further].join(",(?:\\w+,)*")}[,\n]`));
 }
 
 function anyOf(...patterns: RegExp[]): RegExp {

@@ -1,5 +1,6 @@
 /** Options that the kinds of `query` share, and their JSON lines output. @module */
 import { addressFault } from "../lib/data/addresses/ip_prefix.ts";
+import { csvField } from "../lib/base/text.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
@@ -95,8 +96,22 @@ export function logContext(stage: StageContext, numUsed: number, context: readon
   stage.log(`using the newest ${numUsed} of ${context.length} context measurements; more do not fit`);
 }
 
-export function writeLines(file: OutputFile | undefined, values: readonly unknown[]): void {
-  file?.finish(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
+/**
+ * Writes rows as JSON lines, or as CSV if the file's name ends with `.csv`.
+ *
+ * @param columns The columns of CSV.
+ */
+export function writeRows(
+  file: OutputFile | undefined,
+  { path = "", columns }: { path: string | undefined; columns: readonly string[] },
+  rows: readonly Readonly<Record<string, unknown>>[],
+): void {
+  const cellOf = (value: unknown) => typeof value === "object" ? JSON.stringify(value) : String(value);
+  const lines = path.endsWith(".csv")
+    ? [columns, ...rows.map((row) => columns.map((column) => csvField(cellOf(row[column] ?? ""))))]
+      .map((cells) => cells.join(","))
+    : rows.map((row) => JSON.stringify(row));
+  file?.finish(lines.map((line) => `${line}\n`).join(""));
 }
 
 /** Writes JSON lines to standard output, or to a file that appears complete or not at all. */

@@ -1,4 +1,4 @@
-/** The commands `query destinations`, `query nearest`, `query advise` and `query sample`. @module */
+/** The commands `query destinations`, `query nearest`, `query advise`, `query place` and `query sample`. @module */
 import { command } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
@@ -12,9 +12,12 @@ import {
   overwriteOther,
 } from "./shared_options.ts";
 
-const { advise, destinations, nearest, sample } = QUESTIONS;
+const { advise, destinations, nearest, place, sample } = QUESTIONS;
 const linesOutput = (what: string) =>
-  option.path(uses.outputFile(), `write the ${what} as JSON lines (default: a table on standard output)`);
+  option.path(
+    uses.outputFile(),
+    `write the ${what} as JSON lines, or as CSV (FILE.csv) (default: a table on standard output)`,
+  );
 
 export const queryDestinationsCommand = command({
   name: "query destinations",
@@ -69,6 +72,23 @@ export const queryAdviseCommand = command({
     ...questionOptions(advise),
     ...formatOptions,
     output: linesOutput("measurements"),
+    overwrite: overwriteOther,
+  },
+  module: "query_questions",
+});
+
+export const queryPlaceCommand = command({
+  name: "query place",
+  summary: "where an address is by its RTTs, and which addresses are not where the database says",
+  reads: "a checkpoint with places, an address; or no address, to check all",
+  writes: "the place, how sure, and the RTTs that prove the place in the database wrong",
+  example: "--checkpoint runs/demo/train --src 192.0.2.1",
+  main: ["checkpoint", "src", "context", "count", "output"],
+  options: {
+    ...modelOptions,
+    ...questionOptions(place),
+    ...formatOptions,
+    output: linesOutput("contradicted addresses"),
     overwrite: overwriteOther,
   },
   module: "query_questions",

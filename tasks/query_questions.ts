@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type * as z from "zod";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { camel, fileFormOf, sourceColumns } from "../lib/cli/question_options.ts";
 import { kebab } from "../lib/cli/options.ts";
@@ -20,11 +21,12 @@ import { readFields } from "../lib/query/questions/read_fields.ts";
 import { readValues } from "../lib/query/rtt/query_file.ts";
 import { timeOf, withAddresses } from "../lib/query/rtt/rtt_question.ts";
 import { openOwn, signed } from "./own_outputs.ts";
-import { askedModel, contextOf, type ContextReading, writeLines } from "./query_options.ts";
+import { askedModel, contextOf, type ContextReading, writeRows } from "./query_options.ts";
 import {
   queryAdviseCommand,
   queryDestinationsCommand,
   queryNearestCommand,
+  queryPlaceCommand,
   querySampleCommand,
 } from "./query_questions.command.ts";
 
@@ -147,8 +149,12 @@ function questionStage<Q extends Question>(
     using model = await askedModel({ noPool: false, ...options }, stage);
     const answer = await askModel(kind, given, model, stage);
     const format = await formatOf?.(/\.([a-z]+)$/.exec(options.output ?? "")?.[1] ?? "");
+    const { element } = kind.answer.shape[rows] as z.ZodArray<z.ZodObject>;
     if (format) file?.finish(signed(await format(answer), `query ${kind.name}`));
-    else writeLines(file, answer[rows] as unknown[]);
+    else {
+      const columns = { path: options.output, columns: Object.keys(element.shape) };
+      writeRows(file, columns, answer[rows] as Record<string, unknown>[]);
+    }
     return { text: kind.text(answer), json: answer };
   });
 }
@@ -160,8 +166,9 @@ const stages = [
     return NEAREST_FORMATS.get(ending);
   }),
   questionStage(QUESTIONS.advise, queryAdviseCommand, "advice"),
+  questionStage(QUESTIONS.place, queryPlaceCommand, "contradicted"),
   questionStage(QUESTIONS.sample, querySampleCommand, "measurements"),
 ];
-export const [destinationsStage, nearestStage, adviseStage, sampleStage] = stages;
+export const [destinationsStage, nearestStage, adviseStage, placeStage, sampleStage] = stages;
 
 if (import.meta.main) serveStage(...stages);

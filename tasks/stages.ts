@@ -23,6 +23,7 @@ import {
   queryAdviseCommand,
   queryDestinationsCommand,
   queryNearestCommand,
+  queryPlaceCommand,
   querySampleCommand,
 } from "./query_questions.command.ts";
 import { queryRttCommand } from "./query_rtt.command.ts";
@@ -61,12 +62,13 @@ export const STAGES = {
   "query": {
     name: "query",
     summary:
-      "ask a trained model for RTT distributions, destinations, nearest candidates, maps, matrices, likelihoods, samples",
+      "ask a trained model for RTT distributions, destinations, nearest candidates, places, maps, matrices, likelihoods, samples",
     kinds: {
       "rtt": queryRttCommand,
       "destinations": queryDestinationsCommand,
       "nearest": queryNearestCommand,
       "advise": queryAdviseCommand,
+      "place": queryPlaceCommand,
       "matrix": queryMatrixCommand,
       "map": queryMapCommand,
       "sample": querySampleCommand,

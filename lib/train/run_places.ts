@@ -9,31 +9,12 @@ import { ensure, UserError } from "../base/errors.ts";
 import { basename } from "@std/path";
 import { PLACE_TABLE } from "../model/model_config.ts";
 import type { LoadedCheckpoint } from "./checkpoint_files.ts";
-import { parseAddress } from "../data/addresses/ip.ts";
-import { addressNumber, distanceKm, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
-import { lightFloorMs } from "../data/addresses/light_floor.ts";
+import { LeastRtts, type MisplacedAddress } from "../data/addresses/least_rtts.ts";
+import { PlaceTable } from "../data/addresses/place_table.ts";
 import { openPlaces } from "../data/addresses/places/open_places.ts";
 import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
 
 const MAX_TABLE_BYTES = 12 * 2 ** 20;
-const MAX_PAIRS = 2 ** 22;
-/** How many of an address's fastest pairs are compared with each other. */
-const MAX_COMPARED = 64;
-
-/** An address that is not where the databases say. */
-interface MisplacedAddress {
-  readonly address: string;
-  /** `anycast`: two RTTs are too short for any single place; `misplaced`: only for the given place. */
-  readonly kind: "misplaced" | "anycast";
-  /** In degrees, according to the databases. */
-  readonly latitude: number;
-  readonly longitude: number;
-  /** Number of pairs whose RTT is too short, among the pairs whose endpoints both have a place. */
-  readonly tooFast: number;
-  readonly pairs: number;
-  /** The pair whose RTT is too short by the largest amount. */
-  readonly worst: { readonly other: string; readonly rttMs: number; readonly distanceKm: number };
-}
 
 export interface RunPlaces {
   /** See `PlaceTable.encode`. */
@@ -127,140 +108,17 @@ export function withPlaceTable(
   };
 }
 
-interface Node {
-  readonly address: string;
-  readonly position: NonNullable<LocatedPlace["position"]> | undefined;
-  readonly pairs: Pair[];
-  isMisplaced: boolean;
-}
-
-interface Pair {
-  readonly a: Node;
-  readonly b: Node;
-  readonly distanceKm: number;
-  readonly floorMs: number;
-  leastRttMs: number;
-}
-
-/**
- * Finds the addresses of the training data whose place is impossible. It greedily removes the address with
- * the most too-fast pairs until no such pair is left, to approximate the smallest such set.
- */
-function findMisplaced(
-  table: PlaceTable,
-  source: ProbeRowSource,
-): Omit<RunPlaces, "table"> {
-  const nodes = new Map<string, Node>();
-  const pairs = leastRtts(table, source, nodes);
-  const { stepDegrees } = table;
-  const isTooFast = ({ floorMs, leastRttMs }: Pair) => leastRttMs < floorMs;
-  const open = new Map<Node, number>();
-  for (const pair of pairs) {
-    if (isTooFast(pair)) { for (const node of [pair.a, pair.b]) open.set(node, (open.get(node) ?? 0) + 1); }
+/** Finds the addresses of the training data whose place is impossible. */
+function findMisplaced(table: PlaceTable, source: ProbeRowSource): Omit<RunPlaces, "table"> {
+  const rtts = new LeastRtts(table);
+  for (let index = 0; index < source.numRows; index++) {
+    const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs } = source.row(index);
+    srcIndex.forEach((src, i) => rtts.add(srcAddrs[src], dstAddrs[dstIndex[i]], rttMs[i]));
   }
-  const tooFast = new Map(open);
-  while (open.size > 0) {
-    const [node] = [...open].reduce((best, each) => isWorse(each, best) ? each : best);
-    node.isMisplaced = true;
-    open.delete(node);
-    for (const pair of node.pairs.filter(isTooFast)) {
-      const other = pair.a === node ? pair.b : pair.a;
-      const left = (open.get(other) ?? 0) - 1;
-      if (left > 0) open.set(other, left);
-      else open.delete(other);
-    }
-  }
-  const all = [...nodes.values()];
-  const misplaced = all.filter((node) => node.isMisplaced).map((node): MisplacedAddress => {
-    const worst = node.pairs.filter(isTooFast).reduce((a, b) => excessOf(b) > excessOf(a) ? b : a);
-    return {
-      address: node.address,
-      kind: isAnycast(node, stepDegrees) ? "anycast" : "misplaced",
-      latitude: node.position?.latitude ?? NaN,
-      longitude: node.position?.longitude ?? NaN,
-      tooFast: tooFast.get(node) ?? 0,
-      pairs: node.pairs.length,
-      worst: {
-        other: (worst.a === node ? worst.b : worst.a).address,
-        rttMs: worst.leastRttMs,
-        distanceKm: Math.round(worst.distanceKm),
-      },
-    };
-  });
+  const all = [...rtts.nodes()];
   return {
     numAddresses: all.length,
     numLocated: all.filter(({ position }) => position).length,
-    misplaced: misplaced.sort((a, b) => b.tooFast - a.tooFast || (a.address < b.address ? -1 : 1)),
+    misplaced: rtts.misplaced(),
   };
-}
-
-/** Finds the lowest RTT of each pair whose endpoints have positions. @param nodes Receives all addresses. */
-function leastRtts(table: PlaceTable, source: ProbeRowSource, nodes: Map<string, Node>): Pair[] {
-  const pairs = new Map<Node, Map<Node, Pair>>();
-  const all: Pair[] = [];
-  const nodeOf = (text: string): Node | undefined => {
-    const known = nodes.get(text);
-    if (known) return known;
-    const address = parseAddress(text);
-    if (!address) return undefined;
-    const { position } = table.locate(addressNumber(address), address.length === 4 ? 4 : 16);
-    const node: Node = { address: text, position, pairs: [], isMisplaced: false };
-    nodes.set(text, node);
-    return node;
-  };
-  for (let index = 0; index < source.numRows; index++) {
-    const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs } = source.row(index);
-    const [from, to] = [srcAddrs, dstAddrs].map((texts) => texts.map(nodeOf));
-    srcIndex.forEach((src, i) => {
-      const [a, b] = [from[src], to[dstIndex[i]]].sort((x, y) =>
-        (x?.address ?? "") < (y?.address ?? "") ? -1 : 1
-      );
-      if (!a?.position || !b?.position || a === b || rttMs[i] < 0) return;
-      const ofA = pairs.get(a) ?? new Map<Node, Pair>();
-      pairs.set(a, ofA);
-      const known = ofA.get(b);
-      if (known) {
-        known.leastRttMs = Math.min(known.leastRttMs, rttMs[i]);
-      } else if (all.length < MAX_PAIRS) {
-        const floorMs = lightFloorMs(a.position, b.position, table.stepDegrees);
-        const pair = { a, b, distanceKm: distanceKm(a.position, b.position), floorMs, leastRttMs: rttMs[i] };
-        ofA.set(b, pair);
-        for (const node of [a, b]) node.pairs.push(pair);
-        all.push(pair);
-      }
-    });
-  }
-  return all;
-}
-
-/** Whether a node has more too-fast pairs or, in a tie, a larger share of them; then by address. */
-function isWorse([a, ofA]: [Node, number], [b, ofB]: [Node, number]): boolean {
-  if (ofA !== ofB) return ofA > ofB;
-  if (a.pairs.length !== b.pairs.length) return a.pairs.length < b.pairs.length;
-  return a.address < b.address;
-}
-
-/** By how much a pair's RTT is too short for light, in ms. */
-function excessOf({ floorMs, leastRttMs }: Pair): number {
-  return floorMs - leastRttMs;
-}
-
-/**
- * Whether no single place explains the RTTs of an address: two peers are farther apart than light travels in
- * both RTTs together.
- *
- * Source: Cicalese et al., "A Fistful of Pings: Accurate and Lightweight Anycast Enumeration and
- * Geolocation", INFOCOM 2015.
- */
-function isAnycast(node: Node, stepDegrees: number): boolean {
-  const fastest = node.pairs.map(({ a, b, leastRttMs }) => ({ end: a === node ? b : a, leastRttMs }))
-    .filter(({ end }) => !end.isMisplaced)
-    .sort((a, b) => a.leastRttMs - b.leastRttMs).slice(0, MAX_COMPARED);
-  return fastest.some((first, i) =>
-    fastest.slice(i + 1).some((second) =>
-      first.end.position && second.end.position &&
-      first.leastRttMs + second.leastRttMs <
-        lightFloorMs(first.end.position, second.end.position, stepDegrees)
-    )
-  );
 }

@@ -89,17 +89,20 @@ export class PlaceIndex {
   /** @internal What the table knows about an address. @param address 4 or 16 bytes. */
   describe(address: Uint8Array): Place {
     const { site, asNumber } = this.table.numbersAt(addressNumber(address), lengthOf(address));
+    const asName = this.#networkName(asNumber);
+    return { ...this.describeSite(site), ...(asNumber > 0 && { asNumber }), ...(asName && { asName }) };
+  }
+
+  /** @internal What the table knows about a site. @param site Its number. */
+  describeSite(site: number): Place {
     const { position, country, region } = this.table.sites[site];
     const regionName = this.#regionName(country, region);
     const city = this.#cityOf(site);
-    const asName = this.#networkName(asNumber);
     return {
       ...position,
       ...(country > 0 && { countryCode: countryCode(country) }),
       ...(regionName && { region: regionName }),
       ...(city !== undefined && { city }),
-      ...(asNumber > 0 && { asNumber }),
-      ...(asName && { asName }),
     };
   }
 

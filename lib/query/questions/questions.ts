@@ -5,13 +5,25 @@ import { likelihood } from "./likelihood.ts";
 import { map } from "./map.ts";
 import { matrix } from "./matrix.ts";
 import { nearest } from "./nearest.ts";
+import { place } from "./place.ts";
 import { places } from "./places.ts";
 import { rtt } from "./rtt.ts";
 import { sample } from "./sample.ts";
 import { scores } from "./scores.ts";
 
 /** Each is a command, a path `/v1/NAME` and a tool for assistants. */
-export const QUESTIONS = { rtt, destinations, nearest, matrix, map, places, likelihood, sample, advise };
+export const QUESTIONS = {
+  rtt,
+  destinations,
+  nearest,
+  matrix,
+  map,
+  place,
+  places,
+  likelihood,
+  sample,
+  advise,
+};
 export type QuestionName = keyof typeof QUESTIONS;
 
 /** What a program asks with `Model.ask()`. */
