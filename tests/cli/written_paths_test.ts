@@ -42,6 +42,7 @@ const TABLE: Record<string, string> = {
   "query destinations --output": "--checkpoint ./run --src 192.0.2.1 --rtt 20 --max-expansions 2",
   "query nearest --output": "--checkpoint ./run --src 192.0.2.1 --candidates ./nodes.txt",
   "query advise --output": "--checkpoint ./located --src 192.0.2.1 --candidates ./nodes.txt",
+  "query place --output": "--checkpoint ./run --context ./far.jsonl",
   "query matrix --output": "--checkpoint ./run --nodes ./nodes.txt",
   "query map --output": "--checkpoint ./run --src 192.0.2.1",
   "query sample --output": "--checkpoint ./run --count 2",
@@ -59,6 +60,7 @@ const TABLE: Record<string, string> = {
 /** File extensions that determine the format. */
 const ENDINGS: Record<string, string[]> = {
   "query map --output": [".svg", ".csv", ".geojson"],
+  "query place --output": [".jsonl", ".csv"],
   "query matrix --output": [".csv"],
   "query rtt --table": [".parquet"],
   "inspect --plot": [".svg"],
@@ -94,6 +96,11 @@ Deno.test.beforeAll(async () => {
     return `{"src":"192.0.2.1","dst":"198.51.100.7","time":${1_480_000_000 + 240 * i},"rtt":${rtt}}\n`;
   });
   Deno.writeTextFileSync(at("pings.jsonl"), lines.join(""));
+  // From France to New Zealand, faster than light.
+  Deno.writeTextFileSync(
+    at("far.jsonl"),
+    '{"src":"109.220.162.1","dst":"114.23.156.1","time":1480000000,"rtt":9}\n',
+  );
   Deno.writeTextFileSync(at("queries.jsonl"), '{"src":"192.0.2.1","dst":"198.51.100.7"}\n');
   Deno.writeTextFileSync(at("nodes.txt"), "192.0.2.1\n198.51.100.7\n");
 });

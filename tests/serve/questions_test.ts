@@ -45,6 +45,7 @@ const ASKED: Record<Exclude<QuestionName, "places"> | "nearest of many", Record<
   map: { src: SRC, level: "cell", first: 1, count: 3 },
   likelihood: { src: SRC, dst: DST, time: TIME, rtt: 12.5, context: CONTEXT, tokens: true },
   sample: { src: SRC, count: 3, temperature: 0.9, seed: 1 },
+  place: { src: SRC, context: [{ ...CONTEXT[0], dst: "109.90.179.1" }], count: 7 },
   advise: { src: SRC, candidates: KNOWN, budget: 2, draws: 4 },
 };
 
@@ -75,6 +76,7 @@ for (
       "nearest of many",
       "matrix",
       "map",
+      "place",
       "likelihood",
       "sample",
     ]],

@@ -123,7 +123,7 @@ export const place = question({
         throw new UserError({
           path: ["src"],
           value: src,
-          found: "which neither was measured nor has a measured neighbour",
+          found: "found no RTT between its network and an address with a place",
           expected: "an address with RTTs; give some in context",
         });
       }
