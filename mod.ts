@@ -15,8 +15,8 @@
  * ```
  *
  * `ask()` takes the questions of the HTTP API and returns its answers. `rtt`, `nearest`, `advise` and `matrix`
- * also take prefixes, and places if the model knows them; `map` needs a model trained with `--geo`, and
- * `advise` one with coordinates. `nearest` also takes many `sources` in place of `src`.
+ * also take prefixes, and places if the model knows them; `map` and `place` need a model trained with `--geo`,
+ * and `advise` one with coordinates. `nearest` also takes many `sources` in place of `src`.
  *
  * ```ts ignore
  * import { loadModel } from "@ping-llm/ping-llm";

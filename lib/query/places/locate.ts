@@ -17,8 +17,7 @@
 import { evenlySpread, getOrMake } from "../../base/collections.ts";
 import { quantileOfSample, quantileOfSorted } from "../../base/sample_statistics.ts";
 import { KM_PER_MS, lightSlackKm } from "../../data/addresses/light_floor.ts";
-import type { LeastRttNode, LeastRtts } from "../../data/addresses/least_rtts.ts";
-import { otherEnd } from "../../data/addresses/least_rtts.ts";
+import { type LeastRttNode, type LeastRtts, otherEnd } from "../../data/addresses/least_rtts.ts";
 import { distanceKm, type PlaceTable, type Position } from "../../data/addresses/place_table.ts";
 
 /** An address with a known place and the shortest RTT from there. */
@@ -44,6 +43,8 @@ export interface Located {
   readonly candidates: readonly Candidate[];
   /** The landmarks that counted, those with the shortest RTTs first. */
   readonly used: readonly Landmark[];
+  /** Half of the diagonal between two positions of the table, which are rounded, km. */
+  readonly roundingKm: number;
 }
 
 interface Near {
@@ -68,7 +69,7 @@ const LANDMARK_WORTH = 2;
 /** P(a landmark says nothing, e.g. because its place is wrong), and the density of ln RTT in that case. */
 const [USELESS, USELESS_DENSITY] = [0.03, 0.1];
 /** Landmarks err together, so their likelihood counts as much as that of this share of them. */
-const INDEPENDENT = 0.25;
+const INDEPENDENT = 0.2;
 /** The prior's shares of the AS of the address, of the measured addresses, and of all places equally. */
 const [AS_SHARE, MEASURED_SHARE, EVEN_SHARE] = [0.5, 0.25, 0.01];
 /** The least to the greatest growth of the RTT per km, relative to the RTT at 0 km, and values to try. */
@@ -152,7 +153,12 @@ export class Locator {
       probability: Math.exp(logs[i] - greatest) / total,
       contradictions: contradictions[i],
     })).sort((a, b) => b.probability - a.probability);
-    return { best: centralOf(candidates), candidates, used };
+    return {
+      best: centralOf(candidates),
+      candidates,
+      used,
+      roundingKm: lightSlackKm(this.#table.stepDegrees) / 2,
+    };
   }
 
   /**
@@ -243,13 +249,13 @@ export class Locator {
 }
 
 /** The distance from the best place within which the address is with this probability, km. */
-export function radiusKm({ best, candidates }: Located, probability: number): number {
+export function radiusKm({ best, candidates, roundingKm }: Located, probability: number): number {
   const near = candidates.filter(({ probability }) => probability > 1e-7)
     .map(({ position, probability }) => ({ km: distanceKm(best.position, position), probability }))
     .sort((a, b) => a.km - b.km);
   let sum = 0;
   const last = near.findIndex((each) => (sum += each.probability) >= probability);
-  return near.at(last)?.km ?? 0;
+  return Math.max(roundingKm, near.at(last)?.km ?? 0);
 }
 
 function centralOf(candidates: readonly Candidate[]): Candidate {

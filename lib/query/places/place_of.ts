@@ -41,6 +41,7 @@ export function placeOf(model: PingModel, known: LocatedRtts, address: Uint8Arra
     };
   });
   const position = table.sites[site].position;
+  const { middle, ...region } = regionOf(found);
   return {
     text,
     ...at(best.site, best.position),
@@ -50,7 +51,7 @@ export function placeOf(model: PingModel, known: LocatedRtts, address: Uint8Arra
       ...at(each.site, each.position),
       probability: each.probability,
     })),
-    light: regionOf(found),
+    light: { ...middle, ...region },
     landmarks: {
       used: used.length,
       of_neighbours: numOfNeighbours,
@@ -83,18 +84,18 @@ function apart(candidates: readonly Candidate[]): Candidate[] {
   return groups.sort((a, b) => b.probability - a.probability).slice(0, NUM_PLACES);
 }
 
-/** The places that the fewest landmarks contradict. */
-function regionOf({ candidates }: Located) {
-  const least = candidates.reduce((least, { contradictions }) => Math.min(least, contradictions), Infinity);
-  const allowed = candidates.filter(({ contradictions }) => contradictions === least);
+/** The middle of the places that the fewest landmarks contradict, and how many they are. */
+export function regionOf({ candidates }: Located) {
+  const contradicted = candidates.reduce((least, each) => Math.min(least, each.contradictions), Infinity);
+  const allowed = candidates.filter(({ contradictions }) => contradictions === contradicted);
   const middle = middleOf(allowed.map(({ position }) => position));
   const radius = allowed.reduce((most, { position }) => Math.max(most, distanceKm(middle, position)), 0);
   return {
-    ...middle,
+    middle,
     radius_km: Math.round(radius),
     places: allowed.length,
     of: candidates.length,
-    contradicted: least,
+    contradicted,
   };
 }
 

@@ -1,8 +1,12 @@
 /** The shortest RTTs that a model remembers, for locating addresses. @module */
 import { UserError } from "../../base/errors.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
-import { LeastRtts, type MisplacedAddress, otherEnd } from "../../data/addresses/least_rtts.ts";
-import type { LeastRttNode } from "../../data/addresses/least_rtts.ts";
+import {
+  type LeastRttNode,
+  LeastRtts,
+  type MisplacedAddress,
+  otherEnd,
+} from "../../data/addresses/least_rtts.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import { prefixContains, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
@@ -105,8 +109,16 @@ interface Landmarks {
   readonly nodes: ReadonlySet<LeastRttNode>;
 }
 
-/** The landmarks of an address; those that it lacks are those of measured addresses in its network. */
-export function landmarksOf({ rtts }: LocatedRtts, address: string): Landmarks {
+/**
+ * The landmarks of an address; those that it lacks are those of measured addresses in its network.
+ *
+ * @param options `withNeighbours`: whether to add the latter (true).
+ */
+export function landmarksOf(
+  { rtts }: LocatedRtts,
+  address: string,
+  { withNeighbours = true } = {},
+): Landmarks {
   const bytes = addressBytes(address);
   const network = prefixOfAddress(bytes, NETWORK_LENGTH[bytes.length === 4 ? 4 : 16]);
   const own = rtts.node(formatAddress(bytes));
@@ -116,7 +128,8 @@ export function landmarksOf({ rtts }: LocatedRtts, address: string): Landmarks {
   });
   const found = new Map<LeastRttNode, Landmark>();
   let numOwn = 0;
-  for (const node of own ? [own, ...neighbours] : neighbours) {
+  const measured = withNeighbours ? neighbours : [];
+  for (const node of own ? [own, ...measured] : measured) {
     const further = new Map<LeastRttNode, Landmark>();
     for (const pair of node.pairs) {
       const end = otherEnd(pair, node);

@@ -21,6 +21,7 @@ import { BasisBadge } from "./basis.tsx";
 import { moved, showing, viewOf, zoomed, zoomOf } from "./map_view.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { besideField, type PartProps, Question, readTime, SearchField, TimeField } from "./fields.tsx";
+import { WhereIs } from "./place_part.tsx";
 import { ScrolledTable } from "./table.tsx";
 import { formatCount, formatMs, formatRange, formatTime } from "../../base/text.ts";
 import { formatPercent } from "./texts.ts";
@@ -154,6 +155,7 @@ export function MapPart(part: PartProps) {
                   (() => curlGet("v1/map", { ...question, level: "cell" }))}
               />
             </div>
+            <WhereIs key={map.src} api={api} src={map.src} />
             <p class="hint">
               {formatTime(map.timeS)}. <a href={SHAPE_CREDIT.url}>{SHAPE_CREDIT.text}</a>.
             </p>

@@ -73,6 +73,7 @@ function httpApi(base: string): PingApi {
     destinations: postQuestion("destinations"),
     nearest: postQuestion("nearest"),
     map: postQuestion("map"),
+    place: postQuestion("place"),
     places: postQuestion("places"),
     score: postLines("v1/score"),
     model: async () => JSON.parse(await ask(new URL("v1/model", base), {})),
@@ -116,7 +117,7 @@ function problemIn(text: string): AskProblem | undefined {
 const WORKER = "worker.js";
 
 const OPERATIONS: readonly (keyof PingApi)[] = [
-  ...["rtt", "rttBatch", "destinations", "nearest", "map", "places", "score", "model"] as const,
+  ...["rtt", "rttBatch", "destinations", "nearest", "map", "place", "places", "score", "model"] as const,
 ];
 
 interface Asked {
