@@ -17,7 +17,7 @@ export function placeOf(model: PingModel, known: LocatedRtts, address: Uint8Arra
   const { rtts } = known;
   const { table } = rtts;
   const text = formatAddress(address);
-  const { landmarks, numOfNeighbours, nodes } = landmarksOf(known, text);
+  const { landmarks, numOfNeighbours, numExcluded, nodes } = landmarksOf(known, text);
   const { site, asNumber } = table.numbersAt(addressNumber(address), lengthOf(address));
   const found = known.locator().locate(landmarks, nodes, { asNumber, hiddenSite: site });
   if (!found) return undefined;
@@ -56,7 +56,8 @@ export function placeOf(model: PingModel, known: LocatedRtts, address: Uint8Arra
       used: used.length,
       of_neighbours: numOfNeighbours,
       agree: nearest.filter(({ agrees }) => agrees).length,
-      nearest: nearest.slice(0, NUM_NEAREST),
+      excluded: numExcluded,
+      nearest: nearest.filter(({ agrees }, i) => i < NUM_NEAREST || !agrees),
     },
     database: position
       ? {

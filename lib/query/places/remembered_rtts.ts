@@ -105,6 +105,8 @@ interface Landmarks {
   readonly landmarks: readonly Landmark[];
   /** How many of them are those of neighbours. */
   readonly numOfNeighbours: number;
+  /** Number of measured addresses that are not landmarks because their own place is impossible. */
+  readonly numExcluded: number;
   /** The address, if it was measured, and its neighbours that were. */
   readonly nodes: ReadonlySet<LeastRttNode>;
 }
@@ -140,8 +142,9 @@ export function landmarksOf(
     for (const [end, landmark] of further) found.set(end, landmark);
     if (node === own) numOwn = found.size;
   }
+  const numExcluded = own?.pairs.filter((pair) => otherEnd(pair, own).isMisplaced).length ?? 0;
   const nodes = new Set(own ? [own, ...neighbours] : neighbours);
-  return { landmarks: [...found.values()], numOfNeighbours: found.size - numOwn, nodes };
+  return { landmarks: [...found.values()], numOfNeighbours: found.size - numOwn, numExcluded, nodes };
 }
 
 function isLandmark(node: LeastRttNode): node is Landmark["node"] {

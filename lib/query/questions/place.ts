@@ -64,6 +64,9 @@ const located = z.object({
       "number of landmarks: measured addresses with a place, those with the shortest RTTs",
     ),
     of_neighbours: z.int().describe("how many of all landmarks only neighbours in its network have measured"),
+    excluded: z.int().describe(
+      "number of measured addresses that are none, since light contradicts their place",
+    ),
     agree: z.int().describe("for how many light allows the best place"),
     nearest: z.array(z.object({
       address: z.string(),
@@ -72,7 +75,9 @@ const located = z.object({
       ...landmarkRtt,
       reach_km: z.number().describe("the distance that light covers in half of the RTT"),
       agrees: z.boolean(),
-    })).describe("those with the shortest RTTs; distances are from the best place"),
+    })).describe(
+      "those with the shortest RTTs, and all that do not agree; distances are from the best place",
+    ),
   }),
   database: z.object({
     ...atPlace,

@@ -66,7 +66,7 @@ function checkpointOf(places: ModelConfig["places"], numHosts = 1) {
   const rows = hosts.map((source) =>
     meshRow(source, hosts.filter((host) => host !== source).map((host) => [host, rttMs(source, host), 0]))
   );
-  const worst = { other: addressIn(0), rttMs: 1, distanceKm: 9000 };
+  const worst = { other: addressIn(0), rttMs: 1, distanceKm: 9000, floorMs: 88 };
   const misplaced = [{
     address: MISPLACED,
     kind: "anycast" as const,
