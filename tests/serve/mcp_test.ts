@@ -23,7 +23,7 @@ const QUESTIONS: Record<string, Record<string, unknown>> = {
   matrix: { nodes: ["192.0.2.1", "198.51.100.7"], destinations: ["203.0.113.0/24"], draws: 4, samples: 2 },
   places: { q: "Frankf", count: 2 },
   map: { src: PAIR.src, count: 3 },
-  place: { src: PAIR.src, context: [{ ...MEASURED, dst: "109.90.179.1" }] },
+  place: { src: PAIR.src, context: [{ ...MEASURED, dst: "212.215.133.8" }] },
   likelihood: MEASURED,
   sample: { count: 2 },
   // Fails, because the model has no coordinates.

@@ -116,17 +116,16 @@ export class Locator {
   }
 
   /**
-   * @param target The address's own node is never a peer of its landmarks.
+   * @param landmarks At least one. @param target The address's own node is never a peer of its landmarks.
    * @param options `asNumber`: 0 if unknown; `hiddenSite`: what the database says, which must not count.
    */
   locate(
     landmarks: readonly Landmark[],
     target: ReadonlySet<LeastRttNode>,
     { asNumber, hiddenSite }: { asNumber: number; hiddenSite: number },
-  ): Located | undefined {
+  ): Located {
     const used = landmarks.toSorted((a, b) => a.rttMs - b.rttMs).slice(0, MAX_LANDMARKS);
     const { length } = this.#candidates;
-    if (used.length === 0 || length === 0) return undefined;
     const near = new Map<string, Near>();
     const nearTo = (at: Position) => getOrMake(near, keyOf(at), () => this.#near(at));
     const fields = used.map((landmark) => this.#excesses(landmark, target, nearTo));

@@ -5,22 +5,23 @@ import { placeText } from "../../data/addresses/place_index.ts";
 import { addressNumber, distanceKm, lengthOf, type Position } from "../../data/addresses/place_table.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type Candidate, type Located, radiusKm } from "./locate.ts";
-import { landmarksOf, type LocatedRtts } from "./remembered_rtts.ts";
+import type { Landmarks, LocatedRtts } from "./remembered_rtts.ts";
 
 const NUM_PLACES = 5;
 const NUM_NEAREST = 8;
 /** Two places this close count as one. */
 const SAME_PLACE_KM = 100;
 
-/** Locates an address; undefined if no landmark is known. @param address 4 or 16 bytes. */
-export function placeOf(model: PingModel, known: LocatedRtts, address: Uint8Array) {
+/** Locates an address with at least one landmark, in a table that has places. */
+export function placeOf(
+  model: PingModel,
+  known: LocatedRtts,
+  { address, landmarks, numOfNeighbours, numExcluded, nodes }: Landmarks & { readonly address: Uint8Array },
+) {
   const { rtts } = known;
   const { table } = rtts;
-  const text = formatAddress(address);
-  const { landmarks, numOfNeighbours, numExcluded, nodes } = landmarksOf(known, text);
   const { site, asNumber } = table.numbersAt(addressNumber(address), lengthOf(address));
   const found = known.locator().locate(landmarks, nodes, { asNumber, hiddenSite: site });
-  if (!found) return undefined;
   const { best, candidates, used } = found;
   const at = (site: number, { latitude, longitude }: Position) => ({
     place: placeText(model.places?.describeSite(site) ?? {}) ?? null,
@@ -43,7 +44,6 @@ export function placeOf(model: PingModel, known: LocatedRtts, address: Uint8Arra
   const position = table.sites[site].position;
   const { middle, ...region } = regionOf(found);
   return {
-    text,
     ...at(best.site, best.position),
     radius50_km: Math.round(radiusKm(found, 0.5)),
     radius90_km: Math.round(radiusKm(found, 0.9)),
@@ -67,7 +67,7 @@ export function placeOf(model: PingModel, known: LocatedRtts, address: Uint8Arra
           (sum, each) => distanceKm(each.position, position) < SAME_PLACE_KM ? sum + each.probability : sum,
           0,
         ),
-        contradicted: rtts.node(text)?.isMisplaced ?? false,
+        contradicted: rtts.node(formatAddress(address))?.isMisplaced ?? false,
       }
       : null,
   };

@@ -101,7 +101,7 @@ async function rememberedPairs(
 /** The measured addresses of the same network: /24 of IPv4, /48 of IPv6. */
 const NETWORK_LENGTH = { 4: 24, 16: 48 } as const;
 
-interface Landmarks {
+export interface Landmarks {
   readonly landmarks: readonly Landmark[];
   /** How many of them are those of neighbours. */
   readonly numOfNeighbours: number;
@@ -118,10 +118,9 @@ interface Landmarks {
  */
 export function landmarksOf(
   { rtts }: LocatedRtts,
-  address: string,
+  bytes: Uint8Array,
   { withNeighbours = true } = {},
 ): Landmarks {
-  const bytes = addressBytes(address);
   const network = prefixOfAddress(bytes, NETWORK_LENGTH[bytes.length === 4 ? 4 : 16]);
   const own = rtts.node(formatAddress(bytes));
   const neighbours = [...rtts.nodes()].filter((node) => {

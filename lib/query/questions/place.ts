@@ -4,7 +4,7 @@ import { UserError } from "../../base/errors.ts";
 import { formatCount, formatMs, formatShare } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
-import { parseAddress } from "../../data/addresses/ip.ts";
+import { addressBytes, formatAddress, parseAddress } from "../../data/addresses/ip.ts";
 import type { MisplacedAddress } from "../../data/addresses/least_rtts.ts";
 import { placeText } from "../../data/addresses/place_index.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -111,41 +111,42 @@ export const place = question({
   }),
   async ask(asking, { src, context, count = 100 }) {
     const { model } = asking;
-    const { locatedRtts } = await import("../places/remembered_rtts.ts");
+    const { landmarksOf, locatedRtts } = await import("../places/remembered_rtts.ts");
     const { placeOf } = await import("../places/place_of.ts");
     const { context: given } = readSource({ src: src ?? "0.0.0.0", context }, model.places);
-    return await asking.inTurn(LOCATED_COST, async () => {
-      const rtts = await locatedRtts(model, given, (done) => asking.onProgress(done));
-      const { misplaced } = rtts;
-      const answer = { total: misplaced.length, addresses: [...rtts.rtts.nodes()].length, step: model.step };
-      if (src === undefined) {
-        const contradicted = misplaced.slice(0, count).map((each) => rowOf(model, each));
-        return { contradicted, ...answer };
-      }
-      const bytes = parseAddress(src);
-      const found = bytes && placeOf(model, rtts, bytes);
-      if (!found) {
-        throw new UserError({
-          path: ["src"],
-          value: src,
-          found: "found no RTT between its network and an address with a place",
-          expected: "an address with RTTs; give some in context",
-        });
-      }
-      const { text, ...located } = found;
-      const own = misplaced.filter(({ address }) => address === text);
-      const notes = own.some(({ kind }) => kind === "anycast")
-        ? [`${src} seems to be anycast: no single place explains its RTTs`]
-        : [];
-      return {
-        src,
-        ...model.names.namedEnds({ src }),
-        located,
-        contradicted: own.map((each) => rowOf(model, each)),
-        ...answer,
-        ...(notes.length > 0 && { notes }),
-      };
-    });
+    const known = await locatedRtts(model, given, (done) => asking.onProgress(done));
+    const { misplaced } = known;
+    const answer = { total: misplaced.length, addresses: [...known.rtts.nodes()].length, step: model.step };
+    if (src === undefined) {
+      return { contradicted: misplaced.slice(0, count).map((each) => rowOf(model, each)), ...answer };
+    }
+    const address = addressBytes(src);
+    const measured = landmarksOf(known, address);
+    if (measured.landmarks.length === 0) {
+      throw new UserError({
+        path: ["src"],
+        value: src,
+        found: "which has no RTT to an address whose place is known",
+        expected: "an address with RTTs; give some in context",
+      });
+    }
+    const target = { address, ...measured };
+    const located = await asking.inTurn(
+      LOCATED_COST,
+      () => Promise.resolve(placeOf(model, known, target)),
+    );
+    const own = misplaced.filter((each) => each.address === formatAddress(address));
+    const notes = own.some(({ kind }) => kind === "anycast")
+      ? [`${src} seems to be anycast: no single place explains its RTTs`]
+      : [];
+    return {
+      src,
+      ...model.names.namedEnds({ src }),
+      located,
+      contradicted: own.map((each) => rowOf(model, each)),
+      ...answer,
+      ...(notes.length > 0 && { notes }),
+    };
   },
   text({ src, src_name, located, contradicted, total, addresses }) {
     const rows = contradicted.map((each) => [

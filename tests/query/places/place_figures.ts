@@ -49,7 +49,9 @@ if (import.meta.main) {
       if (!node.position || node.isMisplaced) return [];
       if (destinations.has(addressBytes(node.address).join()) !== isDestination) return [];
       const { position } = node;
-      const { landmarks, nodes: neighbours } = landmarksOf(known, node.address, { withNeighbours: false });
+      const { landmarks, nodes: neighbours } = landmarksOf(known, addressBytes(node.address), {
+        withNeighbours: false,
+      });
       const hidden = neighbours.union(new Set(sameName.get(named.named(node.address).name ?? node.address)));
       return landmarks.length < MIN_LANDMARKS ? [] : [{ address: node.address, position, landmarks, hidden }];
     });
@@ -58,7 +60,6 @@ if (import.meta.main) {
       const bytes = addressBytes(address);
       const { site, asNumber } = table.numbersAt(addressNumber(bytes), lengthOf(bytes));
       const located = known.locator().locate(landmarks, hidden, { asNumber, hiddenSite: site });
-      if (!located) return [];
       const radii = [0.5, 0.9].map((probability) => radiusKm(located, probability));
       const cbgKm = distanceKm(regionOf(located).middle, position);
       return [{ errorKm: distanceKm(located.best.position, position), cbgKm, radii, used: landmarks.length }];
