@@ -86,7 +86,7 @@ function apart(candidates: readonly Candidate[]): Candidate[] {
 }
 
 /** The middle of the places that the fewest landmarks contradict, and how many they are. */
-export function regionOf({ candidates }: Located) {
+function regionOf({ candidates }: Located) {
   const contradicted = candidates.reduce((least, each) => Math.min(least, each.contradictions), Infinity);
   const allowed = candidates.filter(({ contradictions }) => contradictions === contradicted);
   const middle = middleOf(allowed.map(({ position }) => position));
@@ -101,7 +101,7 @@ export function regionOf({ candidates }: Located) {
 }
 
 /** The mean direction from the Earth's centre, in tenths of a degree. */
-function middleOf(positions: readonly Position[]): Position {
+export function middleOf(positions: readonly Position[]): Position {
   const radians = Math.PI / 180;
   const sum = positions.reduce(([x, y, z], { latitude, longitude }) => [
     x + Math.cos(latitude * radians) * Math.cos(longitude * radians),
