@@ -77,6 +77,8 @@ const [SLOWEST, FASTEST, NUM_SLOPES] = [1e-5, 0.3, 40];
 const MAX_FITTED = 4096;
 /** The expected distance is minimised over this many of the likeliest places. */
 const MAX_CENTRAL = 128;
+/** Only places with at least this share of the greatest probability are answers. */
+const MIN_CENTRAL = 0.25;
 const EARTH_RADIUS_KM = 6371;
 
 export class Locator {
@@ -241,7 +243,8 @@ export class Locator {
     const vectors = this.#vectors;
     const cosines = new Float64Array(vectors.length / 3);
     for (let i = 0; i < cosines.length; i++) {
-      cosines[i] = Math.min(1, x * vectors[3 * i] + y * vectors[3 * i + 1] + z * vectors[3 * i + 2]);
+      const cosine = x * vectors[3 * i] + y * vectors[3 * i + 1] + z * vectors[3 * i + 2];
+      cosines[i] = Math.max(-1, Math.min(1, cosine));
     }
     return cosines;
   }
@@ -261,7 +264,9 @@ function centralOf(candidates: readonly Candidate[]): Candidate {
   const likely = candidates.slice(0, MAX_CENTRAL);
   const expected = (from: Candidate) =>
     likely.reduce((sum, to) => sum + to.probability * distanceKm(from.position, to.position), 0);
-  return likely.map((each) => ({ each, km: expected(each) })).reduce((a, b) => b.km < a.km ? b : a).each;
+  const least = MIN_CENTRAL * likely[0].probability;
+  return likely.filter(({ probability }) => probability >= least)
+    .map((each) => ({ each, km: expected(each) })).reduce((a, b) => b.km < a.km ? b : a).each;
 }
 
 /** The weights of sites: the square roots of the sizes of their networks, as in `place_index.ts`. */
