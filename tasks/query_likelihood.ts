@@ -8,7 +8,7 @@ import { RejectLog } from "../lib/data/measurement_files/rejects.ts";
 import type { Field, TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
-import { type MeasurementBits, measurementBits } from "../lib/query/likelihood/likelihood.ts";
+import { type MeasurementBits, measurementBits } from "../lib/query/score/likelihood.ts";
 import { contextThatFits, knownAt, tokenMeasurementAt } from "../lib/query/query_tokens.ts";
 import { bitsOf, likelihood } from "../lib/query/questions/likelihood.ts";
 import { askedModel, contextOf, logContext, openLines } from "./query_options.ts";

@@ -6,12 +6,11 @@
 import {
   Coordinates,
   coordinateShapes,
-  type Fit,
   fitCoordinates,
   type LocatedNode,
-  type LocateOptions,
   type SavedCoordinates,
 } from "./coordinates/coordinates.ts";
+import type { Fit, LocateOptions } from "./coordinates/factorisation.ts";
 import type { KnownPairs } from "./coordinates/known_pairs.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../base/safetensors_header.ts";
 import { EmbeddingTable, NO_ROW } from "./embedding_table.ts";

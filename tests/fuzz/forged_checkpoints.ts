@@ -23,7 +23,7 @@ import { initialParameters } from "../../lib/model/parameters.ts";
 import { fitPool } from "../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
-import { sampleMeasurements } from "../../lib/query/likelihood/sample.ts";
+import { sampleMeasurements } from "../../lib/query/score/sample.ts";
 import { PingService } from "../../lib/serve/api/ping_service.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { baseOf, UPDATE_FILE, writeUpdate } from "../../lib/train/adapted_checkpoint.ts";

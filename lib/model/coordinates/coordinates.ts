@@ -8,7 +8,7 @@
  * @module
  */
 import { ensure } from "../../base/errors.ts";
-import { Factorisation, type LocatedNodeVector } from "./factorisation.ts";
+import { Factorisation, type Fit, type LocatedNodeVector, type LocateOptions } from "./factorisation.ts";
 import { foldOfPair, type FoldSet, type KnownPairs, Neighbours, UNKNOWN } from "./known_pairs.ts";
 import { logOfRtt } from "./rtt_scale.ts";
 import type { VectorOptions } from "./node_vectors.ts";
@@ -69,21 +69,6 @@ export function numbersOfNode(
     { part: "nodes" as const, start: 2 * fold * nodes + node, length: 1 },
     { part: "nodes" as const, start: (2 * fold + 1) * nodes + node, length: 1 },
   ]).flat();
-}
-
-export interface Fit {
-  readonly factorisation: Factorisation;
-  /** The smoothed median of |log(estimate / RTT)| of each node's pairs. */
-  readonly errors: Float32Array;
-  /** The median over all pairs. */
-  readonly usualError: number;
-}
-
-/** See {@link Factorisation.locate}. */
-export interface LocateOptions {
-  readonly without?: ReadonlySet<number>;
-  readonly place?: number | undefined;
-  readonly isPlace?: boolean;
 }
 
 /** Factorisations of the RTTs of known pairs: one without each fold, then one of all pairs. */

@@ -9,8 +9,7 @@
  *
  * @module
  */
-import type { Fit } from "./coordinates.ts";
-import { noiseOf, type Population } from "./factorisation.ts";
+import { type Fit, noiseOf, type Population } from "./factorisation.ts";
 import { featuresOf } from "./node_vectors.ts";
 import { addProduct, lessen, type NodeDistribution, times, varianceAlong } from "./posterior.ts";
 import { dot } from "./ridge.ts";

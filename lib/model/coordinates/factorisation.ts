@@ -6,7 +6,6 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import type { Fit, LocateOptions } from "./coordinates.ts";
 import { componentsOf, type FoldSet, type Neighbours, UNKNOWN } from "./known_pairs.ts";
 import {
   featuresOf,
@@ -150,6 +149,21 @@ export interface Population {
   readonly component: number;
   readonly nodes: readonly number[];
   readonly scales: readonly NodeDistribution[];
+}
+
+export interface Fit {
+  readonly factorisation: Factorisation;
+  /** The smoothed median of |log(estimate / RTT)| of each node's pairs. */
+  readonly errors: Float32Array;
+  /** The median over all pairs. */
+  readonly usualError: number;
+}
+
+/** See {@link Factorisation.locate}. */
+export interface LocateOptions {
+  readonly without?: ReadonlySet<number>;
+  readonly place?: number | undefined;
+  readonly isPlace?: boolean;
 }
 
 export class Factorisation {

@@ -1,7 +1,7 @@
 /** `likelihood`: how probable a measurement is, in every order of its fields. @module */
 import * as z from "zod";
 import type { Field } from "../../data/tokens/vocab_v2.ts";
-import type { MeasurementBits } from "../likelihood/likelihood.ts";
+import type { MeasurementBits } from "../score/likelihood.ts";
 import { parseMeasurement } from "../rtt/rtt_question.ts";
 import {
   answeredTime,
@@ -56,7 +56,7 @@ export const likelihood = question({
   }),
   async ask(asking, { src, dst, time, rtt, context, order, tokens = false }) {
     const { model } = asking;
-    const { measurementBits } = await import("../likelihood/likelihood.ts");
+    const { measurementBits } = await import("../score/likelihood.ts");
     const { encodeQuery } = await import("../query_tokens.ts");
     const measurement = parseMeasurement({ src, dst, time, rtt });
     const { context: earlier } = readSource({ src, time, context });

@@ -56,7 +56,7 @@ export const sample = question({
   }),
   async ask(asking, { src, dst, time, context, count = 10, temperature = 1, top_k: topK, seed = 0 }) {
     const { model } = asking;
-    const { sampleContextThatFits, sampleMeasurements } = await import("../likelihood/sample.ts");
+    const { sampleContextThatFits, sampleMeasurements } = await import("../score/sample.ts");
     const known = src ?? dst;
     const ends = known === undefined ? undefined : parseEnds(src ?? known, dst ?? known, model.places);
     const query = {

@@ -10,7 +10,7 @@ import { forecastRtts } from "../../../lib/eval/sections/rtt_forecasts.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
-import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
+import { sampleMeasurements } from "../../../lib/query/score/sample.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
 import { RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";

@@ -36,7 +36,7 @@ import {
   rankDestinations,
   rankDestinationsFrom,
 } from "../../../lib/query/destinations/destination_ranking.ts";
-import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
+import { sampleMeasurements } from "../../../lib/query/score/sample.ts";
 import { readMeasurementFiles } from "../../../lib/query/files/measurement_files.ts";
 import { loadModel } from "../../../lib/query/files/load_model.ts";
 import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";

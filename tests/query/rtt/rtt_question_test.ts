@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { parseAddressQuestion, parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
 import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
-import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
+import { sampleMeasurements } from "../../../lib/query/score/sample.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { withTinyModel } from "../tiny_model.ts";

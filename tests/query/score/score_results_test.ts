@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import { type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
-import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
+import { sampleMeasurements } from "../../../lib/query/score/sample.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { type Score, type ScoreCase, scoreResults } from "../../../lib/query/score/score_results.ts";
 import { pValueOfNoReply, pValueOfReply } from "../../../lib/query/score/surprise.ts";

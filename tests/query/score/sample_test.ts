@@ -1,13 +1,13 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
-import { MeasurementGrammar } from "../../../lib/query/likelihood/measurement_grammar.ts";
+import { MeasurementGrammar } from "../../../lib/query/score/measurement_grammar.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import {
   sampleContextThatFits,
   sampleMeasurements,
   type SampleOptions,
   type SampleQuery,
-} from "../../../lib/query/likelihood/sample.ts";
+} from "../../../lib/query/score/sample.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";

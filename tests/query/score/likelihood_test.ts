@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
-import { fieldOrders, measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
-import { MeasurementGrammar } from "../../../lib/query/likelihood/measurement_grammar.ts";
+import { fieldOrders, measurementBits } from "../../../lib/query/score/likelihood.ts";
+import { MeasurementGrammar } from "../../../lib/query/score/measurement_grammar.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import { LOG_RTT, WholeMeasurementWriter } from "../../../lib/data/tokens/vocab_v1.ts";
 import {
