@@ -47,6 +47,7 @@ query sample --checkpoint OUT/run --count 1
 query nearest --checkpoint OUT/run --src 192.0.2.1 --candidates OUT/nodes.txt
 query matrix --checkpoint OUT/run --nodes OUT/nodes.txt --output OUT/matrix.csv
 query map --checkpoint OUT/run --src US --geo PLACES --output OUT/map.svg
+query place --checkpoint OUT/run --output OUT/wrong.csv
 fetch atlas --measurement MEASUREMENT --url API --start 2020-10-07T03:00 --stop 2020-10-07T04:00 --output OUT/fetched
 watch --input OUT/new.jsonl --output OUT/alarms.jsonl --metrics OUT/watch.prom --report OUT/watch.html OUT/watch.json
 slurm --input OUT/new/*.parquet --output OUT/cluster

@@ -289,6 +289,8 @@ export async function askForged(
       Array.fromAsync(
         sampleMeasurements(model, { source, timeS: time, context: [] }, { count: 4, seed: 1 }),
       ),
+    place: () => service.place({ src, context: measured }),
+    contradicted: () => service.place({}),
     places: () => service.places({ q: "Ber" }),
   };
   const faults: string[] = [];
