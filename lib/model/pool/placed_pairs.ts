@@ -135,7 +135,9 @@ export class PlacedPairs {
     for (const measurement of measurements) this.#add(measurement);
     const pairs = [...this.#pairs.values()];
     if (pairs.length === 0) return false;
-    this.#fit(pairs);
+    const points = pairs.map((pair) => ({ km: pair.km, log: meanOf(pair) }));
+    this.#median = quantileOfSample(points.map(({ log }) => log), 0.5);
+    ({ base: this.#base, slope: this.#slope } = fitDistances(points));
     for (const end of ["source", "destination"] as const) {
       for (const pair of pairs) this.#update(pair, end, meanOf(pair) - this.expectedLog(pair));
     }
@@ -238,25 +240,6 @@ export class PlacedPairs {
     };
   }
 
-  /** Minimises absolute errors of the logarithm, so wrong places and slow pairs have little influence. */
-  #fit(pairs: readonly Pair[]): void {
-    this.#median = quantileOfSample(pairs.map(meanOf), 0.5);
-    const step = Math.max(1, pairs.length / MAX_FITTED);
-    const some = Array.from(
-      { length: Math.floor(pairs.length / step) },
-      (_, i) => pairs[Math.floor(i * step)],
-    ).filter(({ km }) => !Number.isNaN(km));
-    let least = Infinity;
-    [this.#base, this.#slope] = [this.#median, 0];
-    for (let i = 0; i < NUM_SLOPES && some.length > 0; i++) {
-      const slope = SLOWEST * (FASTEST / SLOWEST) ** (i / (NUM_SLOPES - 1));
-      const bases = Float64Array.from(some, (pair) => meanOf(pair) - Math.log1p(slope * pair.km));
-      const base = quantileOfSample(bases, 0.5);
-      const error = bases.reduce((sum, each) => sum + Math.abs(each - base), 0);
-      if (error < least) [least, this.#base, this.#slope] = [error, base, slope];
-    }
-  }
-
   /** Updates all levels of an endpoint. A pair adds to its destination what its source does not explain. */
   #update(pair: Pair, role: "source" | "destination", ofPair: number): void {
     const end = pair[role];
@@ -269,6 +252,28 @@ export class PlacedPairs {
     }
     Object.assign(end.added, { sum, count: 1 });
   }
+}
+
+/**
+ * Fits ln RTT = base + ln(1 + slope km). Minimises absolute errors, so wrong places and slow pairs have little
+ * influence.
+ *
+ * @param pairs At most {@link MAX_FITTED} are used; those without a distance, NaN, are not. @returns The slope is 0
+ *   if none is used.
+ */
+export function fitDistances(pairs: readonly { km: number; log: number }[]): { base: number; slope: number } {
+  const step = Math.max(1, pairs.length / MAX_FITTED);
+  const some = Array.from({ length: Math.floor(pairs.length / step) }, (_, i) => pairs[Math.floor(i * step)])
+    .filter(({ km }) => !Number.isNaN(km));
+  let [base, slope, least] = [quantileOfSample(pairs.map(({ log }) => log), 0.5), 0, Infinity];
+  for (let i = 0; i < NUM_SLOPES && some.length > 0; i++) {
+    const tried = SLOWEST * (FASTEST / SLOWEST) ** (i / (NUM_SLOPES - 1));
+    const bases = Float64Array.from(some, ({ km, log }) => log - Math.log1p(tried * km));
+    const median = quantileOfSample(bases, 0.5);
+    const error = bases.reduce((sum, each) => sum + Math.abs(each - median), 0);
+    if (error < least) [least, base, slope] = [error, median, tried];
+  }
+  return { base, slope };
 }
 
 function keyOf({ source, destination }: PairEnds): string {

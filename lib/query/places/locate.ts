@@ -19,6 +19,7 @@ import { quantileOfSample, quantileOfSorted } from "../../base/sample_statistics
 import { KM_PER_MS, lightSlackKm } from "../../data/addresses/light_floor.ts";
 import { type LeastRttNode, type LeastRtts, otherEnd } from "../../data/addresses/least_rtts.ts";
 import { distanceKm, type PlaceTable, type Position } from "../../data/addresses/place_table.ts";
+import { fitDistances } from "../../model/pool/placed_pairs.ts";
 
 /** An address with a known place and the shortest RTT from there. */
 export interface Landmark {
@@ -72,9 +73,6 @@ const [USELESS, USELESS_DENSITY] = [0.03, 0.1];
 const INDEPENDENT = 0.2;
 /** The prior's shares of the AS of the address, of the measured addresses, and of all places equally. */
 const [AS_SHARE, MEASURED_SHARE, EVEN_SHARE] = [0.5, 0.25, 0.01];
-/** The least to the greatest growth of the RTT per km, relative to the RTT at 0 km, and values to try. */
-const [SLOWEST, FASTEST, NUM_SLOPES] = [1e-5, 0.3, 40];
-const MAX_FITTED = 4096;
 /** The expected distance is minimised over this many of the likeliest places. */
 const MAX_CENTRAL = 128;
 /** Only places with at least this share of the greatest probability are answers. */
@@ -281,18 +279,11 @@ function weightsOfSites(table: PlaceTable, asNumber?: number): Float64Array {
   return weights;
 }
 
-/** Fits ln RTT = base + ln(1 + slope km) by least absolute errors, which wrong places hardly change. */
+/** ln RTT by the distance. */
 function expectedLogs(rtts: LeastRtts): (km: number) => number {
-  const all = rtts.pairs().filter(({ distanceKm }) => !Number.isNaN(distanceKm));
-  const pairs = evenlySpread(all, MAX_FITTED).map(({ distanceKm, rttMs }) => [distanceKm, Math.log(rttMs)]);
-  let [base, slope, least] = [0, 0, Infinity];
-  for (let i = 0; i < NUM_SLOPES && pairs.length > 0; i++) {
-    const tried = SLOWEST * (FASTEST / SLOWEST) ** (i / (NUM_SLOPES - 1));
-    const bases = pairs.map(([km, log]) => log - Math.log1p(tried * km));
-    const median = quantileOfSample(bases, 0.5);
-    const error = bases.reduce((sum, each) => sum + Math.abs(each - median), 0);
-    if (error < least) [base, slope, least] = [median, tried, error];
-  }
+  const { base, slope } = fitDistances(
+    rtts.pairs().map(({ distanceKm, rttMs }) => ({ km: distanceKm, log: Math.log(rttMs) })),
+  );
   return (km) => base + Math.log1p(slope * km);
 }
 
