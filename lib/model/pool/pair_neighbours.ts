@@ -32,12 +32,12 @@ const LEVELS: readonly (readonly [sources: number, destinations: number, weight:
   [SAME, PREFIX, 0.6],
   [CITY, SAME, 0.3],
   [SAME, CITY, 0.3],
-  [AS, SAME, 0.2],
-  [SAME, AS, 0.2],
+  [AS, SAME, 0.05],
+  [SAME, AS, 0.05],
   [CITY, CITY, 0.2],
-  [AS, AS, 0.1],
-  [COUNTRY, SAME, 0.1],
-  [SAME, COUNTRY, 0.1],
+  [AS, AS, 0.05],
+  [COUNTRY, SAME, 0.05],
+  [SAME, COUNTRY, 0.05],
 ];
 /** The level of each pair of relations; that of none is the number of levels. */
 const LEVEL_OF = Uint8Array.from({ length: (SAME + 1) ** 2 }, (_, i) => {
