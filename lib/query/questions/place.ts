@@ -126,8 +126,8 @@ export const place = question({
       throw new UserError({
         path: ["src"],
         value: src,
-        found: "which has no RTT to an address whose place is known",
-        expected: "an address with RTTs; give some in context",
+        found: "no RTT to an address with a known place",
+        expected: "an address that was measured; give RTTs in context",
       });
     }
     const target = { address, ...measured };
@@ -174,8 +174,8 @@ export const place = question({
     const at = (each: { place: string | null; latitude: number; longitude: number }) =>
       each.place ?? `${each.latitude},${each.longitude}`;
     return [
-      `${withName(src, src_name)} is at ${at(located)}: within ${km(located.radius50_km)} with 50 %, ` +
-      `within ${km(located.radius90_km)} with 90 %`,
+      `${withName(src, src_name)} is at ${at(located)}: 50 % within ${km(located.radius50_km)}, ` +
+      `90 % within ${km(located.radius90_km)}`,
       formatTable(
         [["place", "probability"], ...places.map((each) => [at(each), formatShare(each.probability)])],
         { left: [0] },

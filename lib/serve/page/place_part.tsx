@@ -29,8 +29,8 @@ export function WhereIs({ api, src }: { api: PingApi; src: string }) {
             ? (
               <>
                 <p>
-                  At {textOf(located)}: within {located.radius50_km} km with 50 %, within{" "}
-                  {located.radius90_km} km with 90 %. {landmarksText(located)}
+                  At {textOf(located)}: 50 % within {located.radius50_km} km, 90 % within{" "}
+                  {located.radius90_km} km. {landmarksText(located)}
                 </p>
                 <p>{[databaseText(located), ...contradicted.map(proofText), ...notes].join(" ")}</p>
                 <ScrolledTable
