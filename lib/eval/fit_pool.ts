@@ -30,7 +30,7 @@ import type { IdentityCounts } from "../model/pool/identities.ts";
 import { indexOfCode } from "../model/pool/kernel_mixture.ts";
 import { Pool, pooledProbability } from "../model/pool/pool.ts";
 import type { PoolWeights } from "../model/pool/forecasts.ts";
-import { fitPool, type PoolCase, shareOf } from "../model/pool/pool_fit.ts";
+import { fitPool, type PoolCase, probabilitiesOf } from "../model/pool/pool_fit.ts";
 import { type Fold, partOf, PoolTables } from "../model/pool/pool_tables.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { contextThatFits, type RttQuery } from "../query/query_tokens.ts";
@@ -410,7 +410,7 @@ function bitsOf(
   let [ofModel, ofPool] = [0, 0];
   for (const each of cases) {
     ofModel -= Math.log2(each.probability);
-    const { near, others } = shareOf(each, each.events[0], weights);
+    const { near, others } = probabilitiesOf(each, each.events[0], weights);
     ofPool -= Math.log2(pooledProbability(near + others, 1));
   }
   return { modelBits: ofModel / cases.length, poolBits: ofPool / cases.length };

@@ -139,7 +139,7 @@ export function fitPool(cases: readonly PoolCase[]): PoolWeights {
     const own = ofNeighbours;
     const weights = ofKinds;
     ofKinds = fitKinds(cases, (each, event) => {
-      const { near, others } = shareOf(each, event, { ofKinds: weights, ofNeighbours: own });
+      const { near, others } = probabilitiesOf(each, event, { ofKinds: weights, ofNeighbours: own });
       return others / (near + others || 1);
     });
   }
@@ -147,7 +147,7 @@ export function fitPool(cases: readonly PoolCase[]): PoolWeights {
 }
 
 /** The probability of an event by the neighbours, and by the other forecasts, weighted. */
-export function shareOf(
+export function probabilitiesOf(
   { kind, cell }: PoolCase,
   { masses }: Pick<ScoredEvent, "masses">,
   { ofKinds, ofNeighbours }: PoolWeights,
@@ -176,7 +176,7 @@ function fitNeighbours(cases: readonly PoolCase[], ofKinds: Float64Array): Float
         masses: Float64Array.from(
           events.flatMap(({ each, event }) => [
             ...event.masses.subarray(NUM_COMPONENTS),
-            shareOf(each, event, none).others,
+            probabilitiesOf(each, event, none).others,
           ]),
         ),
         counts: Float64Array.from(events, ({ each, event }) => event.weight * (each.weight ?? 1)),
@@ -200,16 +200,16 @@ function fitNeighbours(cases: readonly PoolCase[], ofKinds: Float64Array): Float
   return all;
 }
 
-/** Fits the weights of all kinds, (kinds, components). @param shareOf How much an event counts for them. */
+/** Fits the weights of all kinds, (kinds, components). @param countOf How much an event counts for them. */
 function fitKinds(
   cases: readonly PoolCase[],
-  shareOf: (each: PoolCase, event: ScoredEvent) => number,
+  countOf: (each: PoolCase, event: ScoredEvent) => number,
 ): Float64Array {
   const scoresOf = (chosen: readonly PoolCase[]) =>
     chosen.flatMap((each) =>
       each.events.map((event) => ({
         masses: event.masses,
-        weight: event.weight * (each.weight ?? 1) * shareOf(each, event),
+        weight: event.weight * (each.weight ?? 1) * countOf(each, event),
       }))
     );
   const fitted = new Map<string, Float64Array>();
