@@ -1,6 +1,5 @@
 /** `place`: where an address is by its RTTs, and the addresses that are not where the database says. @module */
 import * as z from "zod";
-import { UserError } from "../../base/errors.ts";
 import { formatCount, formatMs, formatShare } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
@@ -101,7 +100,7 @@ export const place = question({
   answer: z.object({
     src: z.string().optional(),
     src_name: endNames.src_name,
-    located: located.optional().describe("where the address is"),
+    located: located.optional().describe("where the address is; absent if no RTT tells"),
     contradicted: z.array(contradictedSchema)
       .describe("what light proves to be wrong in the database: of the address, or of all"),
     total: z.int().describe("number of all contradicted addresses"),
@@ -122,27 +121,21 @@ export const place = question({
     }
     const address = addressBytes(src);
     const measured = landmarksOf(known, address);
-    if (measured.landmarks.length === 0) {
-      throw new UserError({
-        path: ["src"],
-        value: src,
-        found: "no RTT to an address with a known place",
-        expected: "an address that was measured; give RTTs in context",
-      });
-    }
     const target = { address, ...measured };
-    const located = await asking.inTurn(
-      LOCATED_COST,
-      () => Promise.resolve(placeOf(model, known, target)),
-    );
+    const located = measured.landmarks.length === 0
+      ? undefined
+      : await asking.inTurn(LOCATED_COST, () => Promise.resolve(placeOf(model, known, target)));
     const own = misplaced.filter((each) => each.address === formatAddress(address));
-    const notes = own.some(({ kind }) => kind === "anycast")
-      ? [`${src} seems to be anycast: no single place explains its RTTs`]
-      : [];
+    const notes = [
+      ...located ? [] : [`${src} has no RTT to an address with a known place: give some in context`],
+      ...own.some(({ kind }) => kind === "anycast")
+        ? [`${src} seems to be anycast: no single place explains its RTTs`]
+        : [],
+    ];
     return {
       src,
       ...model.names.namedEnds({ src }),
-      located,
+      ...(located && { located }),
       contradicted: own.map((each) => rowOf(model, each)),
       ...answer,
       ...(notes.length > 0 && { notes }),
@@ -161,6 +154,7 @@ export const place = question({
     ]);
     const head = ["address", "kind", "place in the database", "RTT", "distance", "from", "at", "too fast"];
     const table = rows.length > 0 ? [formatTable([head, ...rows], { left: [0, 1, 2, 5, 6] })] : [];
+    if (src !== undefined && !located) return [`${withName(src, src_name)} cannot be located`, ...table].join("\n");
     if (!located || src === undefined) {
       const shown = contradicted.length < total ? `, ${contradicted.length} of them listed` : "";
       return [

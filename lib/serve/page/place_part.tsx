@@ -41,7 +41,7 @@ export function WhereIs({ api, src }: { api: PingApi; src: string }) {
                 />
               </>
             )
-            : null}
+            : <p>{notes.join(" ")}</p>}
       </AnswerState>
     </details>
   );
