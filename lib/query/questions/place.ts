@@ -154,7 +154,9 @@ export const place = question({
     ]);
     const head = ["address", "kind", "place in the database", "RTT", "distance", "from", "at", "too fast"];
     const table = rows.length > 0 ? [formatTable([head, ...rows], { left: [0, 1, 2, 5, 6] })] : [];
-    if (src !== undefined && !located) return [`${withName(src, src_name)} cannot be located`, ...table].join("\n");
+    if (src !== undefined && !located) {
+      return [`${withName(src, src_name)} cannot be located`, ...table].join("\n");
+    }
     if (!located || src === undefined) {
       const shown = contradicted.length < total ? `, ${contradicted.length} of them listed` : "";
       return [
