@@ -120,8 +120,8 @@ export interface EvalCase {
 interface PairSpread {
   readonly medianMs: number;
   /**
-   * Half the mean distance of the reply from the others, ms. Its mean is that of the CRPS of the distribution
-   * that the pair's RTTs are drawn from.
+   * Half the mean distance of the reply from the others, ms. Its mean over replies estimates the CRPS of the
+   * distribution that the pair's RTTs are drawn from.
    */
   readonly crpsMs: number;
 }

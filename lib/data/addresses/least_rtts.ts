@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { parseAddress } from "./ip.ts";
 import { lightFloorMs } from "./light_floor.ts";
 import { addressNumber, distanceKm, lengthOf, type PlaceTable, type Position } from "./place_table.ts";
@@ -79,8 +80,7 @@ export class LeastRtts {
       (x?.address ?? "") < (y?.address ?? "") ? -1 : 1
     );
     if (!a || !b || a === b || rttMs < 0 || !(a.position || b.position)) return;
-    const ofA = this.#pairs.get(a) ?? new Map<Node, Pair>();
-    this.#pairs.set(a, ofA);
+    const ofA = getOrMake(this.#pairs, a, () => new Map<Node, Pair>());
     const known = ofA.get(b);
     if (known) {
       known.rttMs = Math.min(known.rttMs, rttMs);

@@ -83,7 +83,7 @@ interface Campaign {
   readonly perBlock: number;
 }
 
-/** A visit to a row. The epoch is that of its campaign. */
+/** A visit to a row in an epoch of its campaign. */
 interface Visit {
   readonly row: number;
   readonly epoch: number;

@@ -254,12 +254,17 @@ export function* faultsOfEnds(ends: Rows, pairs: Rows): Generator<string> {
   );
 }
 
+/** The number of leading bytes that two addresses share; 0 for different IP versions. */
+export function equalBytes({ address: a }: End, { address: b }: End): number {
+  let equal = 0;
+  while (a.length === b.length && equal < a.length && a[equal] === b[equal]) equal++;
+  return equal;
+}
+
 /** Writes the similarities of two endpoints; see {@link NUM_SIMILARITIES}. @param row Row of `out`. */
 function compare(a: End, b: End, out: Float32Array, row: number): void {
   const { length } = a.address;
-  let equal = 0;
-  while (equal < length && a.address[equal] === b.address[equal]) equal++;
-  if (length !== b.address.length) equal = 0;
+  const equal = equalBytes(a, b);
   const share = length === 4 ? 1 : 2;
   const [ofA, ofB] = [a.place, b.place];
   const km = ofA.position && ofB.position ? distanceKm(ofA.position, ofB.position) : Infinity;

@@ -14,7 +14,7 @@ import { COUNT, Rows, SHARE, type Tensor } from "../possible_numbers.ts";
 import type { KnownOfQuestion, Memory } from "./forecast.ts";
 import { Identities } from "./identities.ts";
 import { type Kernel, logOfCode } from "./kernel_mixture.ts";
-import { type End, END_BYTES, endOf, endRow, endsOf, faultsOfEnds } from "./pair_kriging.ts";
+import { type End, END_BYTES, endOf, endRow, endsOf, equalBytes, faultsOfEnds } from "./pair_kriging.ts";
 import { memoriesOf, type PairMemory } from "./pair_memory.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
@@ -226,12 +226,9 @@ function agreementOf(logs: readonly (readonly number[])[]): number {
 
 function relationOf(a: End, b: End): number {
   const { length } = a.address;
-  if (length === b.address.length) {
-    let equal = 0;
-    while (equal < length && a.address[equal] === b.address[equal]) equal++;
-    if (equal === length) return SAME;
-    if (equal >= (length === 4 ? 3 : 6)) return PREFIX;
-  }
+  const equal = equalBytes(a, b);
+  if (equal === length) return SAME;
+  if (equal >= (length === 4 ? 3 : 6)) return PREFIX;
   const [ofA, ofB] = [a.place, b.place];
   if (ofA.asNumber > 0 && ofA.asNumber === ofB.asNumber) {
     const [one, other] = [ofA.position, ofB.position];

@@ -128,8 +128,8 @@ function firstWeights(hasPair: boolean): Float64Array {
 }
 
 /**
- * Fits all weights. Those of neighbours and those of the other forecasts are fitted in turn, each to the part of
- * the events that it explains (expectation maximisation).
+ * Fits the weights of the neighbours and those of the other forecasts in turn, each to the part of the events
+ * that it explains (expectation maximisation).
  */
 export function fitPool(cases: readonly PoolCase[]): PoolWeights {
   let ofNeighbours: Float64Array = new Float64Array(NUM_NEIGHBOUR_CELLS * NEIGHBOUR_WIDTHS.length);

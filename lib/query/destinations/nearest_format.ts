@@ -2,7 +2,7 @@
 import { type Chart, lineChart, renderPicture, rowChart } from "../../base/report/charts.ts";
 import { csvField, formatMs, threeDigits } from "../../base/text.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
-import { NEAREST_COLUMNS, nearestRows } from "./nearest_texts.ts";
+import { NEAREST_COLUMNS, nearestRows, worstText } from "./nearest_texts.ts";
 import type { AnswerOf } from "../questions/questions.ts";
 
 type Nearest = AnswerOf<"nearest">;
@@ -17,17 +17,12 @@ const WIDTH = 420;
 
 function svg({ src, sources, nearest, best = [] }: Nearest): Promise<string> {
   const from = src ?? `${sources} sources`;
-  const rows = nearest.map((
-    { candidate, name, median_ms, high_ms, worst_ms, worst_src, worst_src_name },
-  ) => ({
+  const rows = nearest.map(({ candidate, name, median_ms, high_ms, ...worst }) => ({
     label: withName(candidate, name),
     value: median_ms,
     text: [
       formatMs(median_ms),
-      ...(high_ms === undefined || worst_ms === undefined ? [] : [
-        `95 % ${formatMs(high_ms)}`,
-        `worst median ${formatMs(worst_ms)} from ${withName(worst_src ?? "", worst_src_name)}`,
-      ]),
+      ...(high_ms === undefined ? [] : [`95 % ${formatMs(high_ms)}`, `worst median ${worstText(worst)}`]),
     ].join(", "),
   }));
   const parts: Chart[] = [

@@ -48,8 +48,8 @@ export interface Located {
   readonly roundingKm: number;
 }
 
+/** The candidates near a position, and the weight of an address there for each. */
 interface Near {
-  /** Of candidates. */
   readonly indexes: Uint32Array;
   readonly weights: Float32Array;
 }
@@ -82,7 +82,7 @@ const EARTH_RADIUS_KM = 6371;
 export class Locator {
   readonly #table: PlaceTable;
   readonly #candidates: { readonly position: Position; site: number }[] = [];
-  /** Those of the candidates' networks. */
+  /** How many networks each candidate has. */
   readonly #weights: Float64Array;
   /** Candidates of sites; -1 for none. */
   readonly #ofSites: Int32Array;
@@ -291,7 +291,8 @@ function keyOf({ latitude, longitude }: Position): string {
   return `${latitude},${longitude}`;
 }
 
-function vectorOf({ latitude, longitude }: Position): [x: number, y: number, z: number] {
+/** The unit vector of a position, from the Earth's centre. */
+export function vectorOf({ latitude, longitude }: Position): [x: number, y: number, z: number] {
   const [north, east] = [latitude, longitude].map((degrees) => degrees * Math.PI / 180);
   return [Math.cos(north) * Math.cos(east), Math.cos(north) * Math.sin(east), Math.sin(north)];
 }

@@ -4,7 +4,7 @@ import { KM_PER_MS, lightSlackKm } from "../../data/addresses/light_floor.ts";
 import { placeText } from "../../data/addresses/place_index.ts";
 import { addressNumber, distanceKm, lengthOf, type Position } from "../../data/addresses/place_table.ts";
 import type { PingModel } from "../ping_model.ts";
-import { type Candidate, type Located, radiusKm } from "./locate.ts";
+import { type Candidate, type Located, radiusKm, vectorOf } from "./locate.ts";
 import type { Landmarks, LocatedRtts } from "./remembered_rtts.ts";
 
 const NUM_PLACES = 5;
@@ -23,8 +23,9 @@ export function placeOf(
   const { site, asNumber } = table.numbersAt(addressNumber(address), lengthOf(address));
   const found = known.locator().locate(landmarks, nodes, { asNumber, hiddenSite: site });
   const { best, candidates, used } = found;
+  const nameOf = (site: number) => placeText(model.places?.describeSite(site) ?? {}) ?? null;
   const at = (site: number, { latitude, longitude }: Position) => ({
-    place: placeText(model.places?.describeSite(site) ?? {}) ?? null,
+    place: nameOf(site),
     latitude,
     longitude,
   });
@@ -34,7 +35,7 @@ export function placeOf(
     return {
       address: node.address,
       ...model.names.named(node.address),
-      place: placeText(model.places?.describeSite(node.site) ?? {}) ?? null,
+      place: nameOf(node.site),
       rtt_ms: rttMs,
       distance_km: Math.round(distance),
       reach_km: Math.round(reach),
@@ -102,13 +103,9 @@ function regionOf({ candidates }: Located) {
 
 /** The mean direction from the Earth's centre, in tenths of a degree. */
 export function middleOf(positions: readonly Position[]): Position {
-  const radians = Math.PI / 180;
-  const sum = positions.reduce(([x, y, z], { latitude, longitude }) => [
-    x + Math.cos(latitude * radians) * Math.cos(longitude * radians),
-    y + Math.cos(latitude * radians) * Math.sin(longitude * radians),
-    z + Math.sin(latitude * radians),
-  ], [0, 0, 0]);
-  const tenths = (angle: number) => Math.round(angle / radians * 10) / 10;
+  const sum = [0, 0, 0];
+  for (const position of positions) vectorOf(position).forEach((part, i) => sum[i] += part);
+  const tenths = (radians: number) => Math.round(radians * 180 / Math.PI * 10) / 10;
   return {
     latitude: tenths(Math.atan2(sum[2], Math.hypot(sum[0], sum[1]))),
     longitude: tenths(Math.atan2(sum[1], sum[0])),
