@@ -21,12 +21,13 @@ import { fromScale, toScale } from "./rtt_scale.ts";
 // Finds the coordinates of a node that was not fitted.
 //
 // A few RTTs cannot determine two dozen numbers. Its bias and vector are distributed around those of its place,
-// as those of all nodes around their mean; each RTT narrows the distribution (posterior.ts). But nodes in the
-// same network are often alike, which no normal distribution describes. So the result is the mean over this
-// distribution and all fitted nodes, weighted by how well each predicts the RTTs: Bayesian model averaging
-// (Hoeting et al., Statistical Science 14, 1999; compare GNP, Ng and Zhang, INFOCOM 2002).
+// as those of all nodes around their mean; each RTT narrows the distribution (posterior.ts). Without a place it
+// may be like a fitted node instead, since nodes in the same network are often alike, which no normal
+// distribution describes. The result is then the mean over this distribution and all fitted nodes, weighted by
+// how well each predicts the RTTs: Bayesian model averaging (Hoeting et al., Statistical Science 14, 1999;
+// compare GNP, Ng and Zhang, INFOCOM 2002). With a place, nodes elsewhere predict a few RTTs by chance only.
 
-/** The probability, before any RTT, that the new node is not like one of the fitted nodes. */
+/** The probability, before any RTT, that a node without a place is not like one of the fitted nodes. */
 const NEW_SHARE = 0.8;
 /** Maximum number of nodes to compare with, evenly spaced; it bounds the time in large networks. */
 const MAX_CANDIDATES = 2048;
@@ -60,13 +61,14 @@ interface Candidate {
  * Weighs candidates by how well they predict known RTTs.
  *
  * @param logs The logarithms of the known RTTs; at least one.
+ * @param expected The error that is expected before any RTT.
  * @returns Weights that sum to 1, and the error of estimates: the smoothed difference between each RTT and its
  *   prediction from the others.
  */
 function weighed(
   candidates: readonly Candidate[],
   logs: readonly number[],
-  usualError: number,
+  expected: number,
 ): { weights: Float64Array; error: number } {
   const sums = Float64Array.from(
     candidates,
@@ -77,7 +79,6 @@ function weighed(
     return Math.abs(weights.reduce((mean, weight, j) => mean + weight * candidates[j].logs[i], 0) - log);
   }).sort((a, b) => a - b);
   const count = errors.length;
-  const expected = usualError * (1 + EXPECTED_OF_ONE / count);
   return {
     weights: shares(sums),
     error: (count * errors[count >> 1] + NUM_EXPECTED * expected) / (count + NUM_EXPECTED),
@@ -289,16 +290,19 @@ export class Factorisation {
       MAX_CANDIDATES,
     );
     const compared = usable.map(({ node }) => this.vectorOf(node));
+    const home = place !== undefined && componentOf(place) === component ? place : undefined;
     const candidates = [
-      ...isPlace ? [] : [this.#ofItsOwn(usable, population, { usualError, errors, place })],
-      ...others.map((node): Candidate => {
+      ...isPlace ? [] : [this.#ofItsOwn(usable, population, { usualError, errors, place: home })],
+      ...(home === undefined ? others : []).map((node): Candidate => {
         const own = this.vectorOf(node);
         const estimates = Float64Array.from(compared, (other) => this.estimate(own, other)?.log ?? NaN);
         const fits = estimates.map((log, i) => logDensity(log - logs[i], usualError ** 2));
         return { vectors: own.vectors, share: (1 - NEW_SHARE) / others.length, logs: estimates, fits };
       }),
     ];
-    const { weights, error } = weighed(candidates, logs, usualError);
+    const ofFew = usualError * (1 + EXPECTED_OF_ONE / logs.length);
+    const expected = home === undefined ? ofFew : Math.min(ofFew, errors[home]);
+    const { weights, error } = weighed(candidates, logs, expected);
     const mean = meanOf(candidates, weights);
     const located = { vectors: mean, component, error: errorOfVector(error, usualError) };
     if (!isPlace) return located;
@@ -308,13 +312,12 @@ export class Factorisation {
   /** The candidate that is like no fitted node: the mean of its distribution after the known RTTs. */
   #ofItsOwn(
     known: readonly { node: number; log: number }[],
-    { component, scales }: Population,
+    { scales }: Population,
     { usualError, errors, place }: Pick<Fit, "usualError" | "errors"> & LocateOptions,
   ): Candidate {
     const { powers, range: [typical] } = this.factors;
-    const isPlaced = place !== undefined && this.vectorOf(place).component === component;
     const found = powers.map((power, scale) => {
-      const mean = isPlaced ? this.partsOf(place, scale) : scales[scale].mean;
+      const mean = place === undefined ? scales[scale].mean : this.partsOf(place, scale);
       const values = known.map(({ node, log }) => {
         const other = this.partsOf(node, scale);
         const value = toScale(power, log - typical) - other[0];

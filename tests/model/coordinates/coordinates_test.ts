@@ -157,9 +157,13 @@ Deno.test("Coordinates.locate() keeps a node at its place if its only RTT agrees
       (sum, other) => sum + Math.abs(Math.log(msBetween(located, other) / msBetween(node, other))),
       0,
     );
-  const one = rttsLike(7, [20]);
-  const placed = farFrom(7, coordinates.locate(one, { place: 7 }));
-  assert(placed < 0.2 * farFrom(7, coordinates.locate(one)), `${placed}`);
+  for (const agreeing of [20, 25, 33]) {
+    const placed = coordinates.locate(rttsLike(7, [agreeing]), { place: 7 });
+    assert(farFrom(7, placed) < 0.01 * others.length, `${farFrom(7, placed)} by the RTT to ${agreeing}`);
+    const errorOf = (node: number | LocatedNode) =>
+      medianOf(Float64Array.from(others, (other) => coordinates.estimate(node, other)?.error ?? NaN));
+    assert(errorOf(placed) < 1.5 * errorOf(7), `error ${errorOf(placed)} of ${errorOf(7)}`);
+  }
   const away = coordinates.locate(rttsLike(12, [15, 17, 19, 21, 23, 25, 27, 29]), { place: 7 });
   assert(farFrom(12, away) < 0.5 * farFrom(7, away));
 });
