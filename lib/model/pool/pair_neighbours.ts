@@ -6,16 +6,19 @@
  * @module
  */
 import { evenlySpread, getOrMake } from "../../base/collections.ts";
+import { named } from "../../base/errors.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { hashesOf, pairHashes } from "../embedding_table.ts";
 import { COUNT, Rows, SHARE, type Tensor } from "../possible_numbers.ts";
 import type { KnownOfQuestion, Memory } from "./forecast.ts";
 import { Identities } from "./identities.ts";
 import { type Kernel, logOfCode } from "./kernel_mixture.ts";
 import { type End, END_BYTES, endOf, endRow, endsOf, equalBytes, faultsOfEnds } from "./pair_kriging.ts";
-import { memoriesOf, type PairMemory } from "./pair_memory.ts";
+import { memoriesOf, type MemoryName, PairMemory } from "./pair_memory.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
 /** How closely two addresses are related, from none to the same address. */
@@ -81,23 +84,81 @@ const [MAX_NEIGHBOURS, MAX_RTTS] = [64, 8];
 /** Bytes of relations that are cached, per role, and RTTs of pairs. */
 const [MAX_CACHED_BYTES, MAX_CACHED_PAIRS] = [2 ** 23, 2 ** 14];
 
-const TENSORS = {
-  ends: ["pool.neighbour_ends", END_BYTES, "U8"],
-  /** Rows of the source and the destination; sources come first. */
-  pairs: ["pool.neighbour_pairs", [COUNT, COUNT], "U32"],
-} as const satisfies Record<string, Tensor>;
+/** The tensors of the pairs of the training data, or of those that only an adaptation measured. */
+export function neighbourTensors(name: MemoryName) {
+  return {
+    ends: [`${name}.neighbour_ends`, END_BYTES, "U8"],
+    /** Rows of the source and the destination; sources come first. */
+    pairs: [`${name}.neighbour_pairs`, [COUNT, COUNT], "U32"],
+  } as const satisfies Record<string, Tensor>;
+}
+
+function savedPairs(name: MemoryName, measured: readonly PairEnds[]): Map<string, TensorArray> {
+  const roles = (["source", "destination"] as const).map((role) => new Set(measured.map((pair) => pair[role])));
+  const names = roles.flatMap((ends) => [...ends]);
+  const [sources, destinations] = roles.map((ends, i) =>
+    new Map(Array.from(ends, (end, row) => [end, row + i * roles[0].size]))
+  );
+  const rows = measured.flatMap(({ source, destination }) => [
+    named(sources, source),
+    named(destinations, destination),
+  ]);
+  const { ends, pairs } = neighbourTensors(name);
+  return new Map<string, TensorArray>([
+    [ends[0], Uint8Array.from(names.flatMap((name) => endRow(endOf(name, () => undefined))))],
+    [pairs[0], Uint32Array.from(rows)],
+  ]);
+}
+
+/** The endpoints by role, and the indexes of the source and the destination of each pair. */
+function loadedPairs(tensors: Tensors, name: MemoryName, placeOf: PlaceOf) {
+  const of = neighbourTensors(name);
+  if (!tensors.has(of.ends[0])) return { ends: [[], []], pairs: [] };
+  const rows = tensorOf(tensors, of.pairs[0], "U32");
+  const ends = endsOf(tensorOf(tensors, of.ends[0], "U8"), rows, of.pairs[1].length, placeOf);
+  const pairs = Array.from({ length: rows.length / 2 }, (_, i) => [rows[2 * i], rows[2 * i + 1] - ends[0].length]);
+  return { ends, pairs };
+}
+
+/** Adds the pairs that training did not measure to those of the adaptation. @param pool The tensors of a pool. */
+export function withNeighbours(
+  pool: Tensors,
+  measured: readonly Pick<TokenMeasurement, "source" | "destination">[],
+): Tensors {
+  const trained = new PairMemory(pool);
+  const { ends, pairs } = loadedPairs(pool, "adapted", () => undefined);
+  const earlier = pairs.map((pair) => pair.map((end, role) => ends[role][end].address));
+  const fresh = measured.map(({ source, destination }) => [source, destination]).filter(([a, b]) =>
+    !trained.find(pairHashes(hashesOf(a), hashesOf(b), 0))
+  );
+  const all = new Map(
+    [...earlier, ...fresh].map((pair) => {
+      const [source, destination] = pair.map(formatAddress);
+      return [`${source} ${destination}`, { source, destination }];
+    }),
+  );
+  return new Map([...pool, ...savedPairs("adapted", [...all.values()].slice(-MAX_PAIRS))]);
+}
 
 /** The RTTs of the nearest measured neighbours. */
 export interface Neighbours {
   /** The row of their weights. */
   readonly cell: number;
+  /**
+   * What their weight is multiplied by. The weights are fitted to pairs of the training data; those of an
+   * adaptation may have been measured once.
+   */
+  readonly worth: number;
   /** Some of their RTTs, ln ms; each neighbour has the same share of them. */
   readonly logs: readonly { readonly log: number; readonly mass: number }[];
 }
 
 class PairNeighbours {
   readonly #ends: readonly (readonly End[])[];
+  /** Indexes of the source and the destination of each pair among those of their role. */
   readonly #pairs: Uint32Array;
+  /** The first pairs are those of the training data, the others of the adaptation. */
+  readonly #numTrained: number;
   readonly #memories: readonly PairMemory[];
   readonly #identities: Identities;
   /** By role; undefined if an endpoint has no identity. */
@@ -107,13 +168,11 @@ class PairNeighbours {
   readonly #logs = new Map<number, readonly number[]>();
 
   constructor(tensors: Tensors, readonly placeOf: PlaceOf) {
-    this.#pairs = tensorOf(tensors, TENSORS.pairs[0], "U32");
-    this.#ends = endsOf(
-      tensorOf(tensors, TENSORS.ends[0], "U8"),
-      this.#pairs,
-      TENSORS.pairs[1].length,
-      placeOf,
-    );
+    const [trained, adapted] = (["pool", "adapted"] as const).map((name) => loadedPairs(tensors, name, placeOf));
+    this.#ends = trained.ends.map((ends, role) => [...ends, ...adapted.ends[role]]);
+    const later = adapted.pairs.map((pair) => pair.map((end, role) => trained.ends[role].length + end));
+    this.#numTrained = trained.pairs.length;
+    this.#pairs = Uint32Array.from([...trained.pairs, ...later].flat());
     this.#memories = memoriesOf(tensors);
     this.#identities = new Identities(tensors);
     this.#hosts = this.#ends.map((ends) =>
@@ -124,11 +183,10 @@ class PairNeighbours {
   /** The nearest neighbours of a pair; undefined if no pair is related to it. */
   nearest({ source, destination }: PairEnds): Neighbours | undefined {
     const [from, to] = [this.#relatedTo(source, 0), this.#relatedTo(destination, 1)];
-    const numSources = this.#ends[0].length;
     const found: number[] = [];
     let nearest = LEVELS.length;
     for (let i = 0; i < this.#pairs.length; i += 2) {
-      const level = LEVEL_OF[from[this.#pairs[i]] * (SAME + 1) + to[this.#pairs[i + 1] - numSources]];
+      const level = LEVEL_OF[from[this.#pairs[i]] * (SAME + 1) + to[this.#pairs[i + 1]]];
       if (level > nearest || level === LEVELS.length) continue;
       if (level < nearest) found.length = 0;
       nearest = level;
@@ -138,7 +196,9 @@ class PairNeighbours {
       length > 0
     );
     if (logs.length === 0) return undefined;
+    const numRtts = logs.reduce((sum, own) => sum + own.length, 0);
     return {
+      worth: found[found.length - 1] < this.#numTrained ? 1 : numRtts / (numRtts + 1),
       cell: nearest * NUM_AGREEMENTS + agreementOf(logs),
       logs: logs.flatMap((own) => own.map((log) => ({ log, mass: 1 / own.length / logs.length }))),
     };
@@ -149,7 +209,7 @@ class PairNeighbours {
     if (this.#logs.size === MAX_CACHED_PAIRS && !this.#logs.has(pair)) this.#logs.clear();
     return getOrMake(this.#logs, pair, () => {
       const [from, to] = this.#pairs.subarray(2 * pair, 2 * pair + 2);
-      const [a, b] = [this.#ends[0][from], this.#ends[1][to - this.#ends[0].length]];
+      const [a, b] = [this.#ends[0][from], this.#ends[1][to]];
       const hashes = pairHashes(hashesOf(a.address), hashesOf(b.address), 0);
       const measured = this.#memories.map((memory) => memory.find(hashes)).find((each) => each !== undefined);
       const codes = measured ? [...measured.codes].filter((code) => code > 0).sort((a, b) => a - b) : [];
@@ -173,36 +233,24 @@ class PairNeighbours {
 
 /** All pairs, or a sample of {@link MAX_PAIRS}; their RTTs are those of the pool's memory of pairs. */
 export const PAIR_NEIGHBOURS: Memory<PairNeighbours> = {
-  tensors: TENSORS,
+  tensors: neighbourTensors("pool"),
   knowsUnknown: true,
-  learn(pairs, { placeOf, seed }) {
+  learn(pairs, { seed }) {
     const random = new RandomStream(seed, "pool/neighbours");
     const chosen = Array.from(
       drawDistinct(pairs.length, Math.min(pairs.length, MAX_PAIRS), random).sort(),
       (i) => pairs[i],
     );
-    const rowsOf = (names: readonly string[], first: number) =>
-      new Map([...new Set(names)].map((name, i) => [name, first + i]));
-    const sources = rowsOf(chosen.map(({ source }) => source), 0);
-    const destinations = rowsOf(chosen.map(({ destination }) => destination), sources.size);
-    const names = [...sources.keys(), ...destinations.keys()];
-    return new Map<string, TensorArray>([
-      [TENSORS.ends[0], Uint8Array.from(names.flatMap((name) => endRow(endOf(name, placeOf))))],
-      [
-        TENSORS.pairs[0],
-        Uint32Array.from(
-          chosen.flatMap((
-            { source, destination },
-          ) => [sources.get(source) ?? 0, destinations.get(destination) ?? 0]),
-        ),
-      ],
-    ]);
+    return savedPairs("pool", chosen);
   },
   open: (tensors, placeOf) => new PairNeighbours(tensors, placeOf),
-  *faults(tensors) {
-    yield* faultsOfEnds(Rows.of(tensors, TENSORS.ends), Rows.of(tensors, TENSORS.pairs));
-  },
+  faults: (tensors) => faultsOfNeighbours(tensors, "pool"),
 };
+
+export function faultsOfNeighbours(tensors: Tensors, name: MemoryName): Iterable<string> {
+  const { ends, pairs } = neighbourTensors(name);
+  return faultsOfEnds(Rows.of(tensors, ends), Rows.of(tensors, pairs));
+}
 
 /** The neighbours of a question about a pair that was not measured. */
 export function neighboursOf({ ends, recall }: KnownOfQuestion): Neighbours | undefined {

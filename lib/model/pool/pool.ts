@@ -64,6 +64,7 @@ import {
   NEIGHBOUR_WIDTHS,
   type Neighbours,
   neighboursOf,
+  neighbourTensors,
 } from "./pair_neighbours.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { kindOf, NUM_KINDS } from "./question_kinds.ts";
@@ -87,7 +88,8 @@ export const POOL_COLUMNS: readonly Tensor[] = [
 ];
 
 /** The tensors of measurements that an adaptation added. */
-export const ADAPTED_COLUMNS: readonly Tensor[] = Object.values<Tensor>(memoryTensors("adapted"));
+export const ADAPTED_COLUMNS: readonly Tensor[] = [memoryTensors("adapted"), neighbourTensors("adapted")]
+  .flatMap(Object.values<Tensor>);
 
 export function poolShapes(tensors: Tensors): Map<string, number[]> {
   const optional = [IDENTITIES, ...ADAPTED_COLUMNS].filter(([name]) => tensors.has(name));
@@ -316,7 +318,7 @@ export class Pool {
     if (!neighbours) return others;
     const first = neighbours.cell * NEIGHBOUR_WIDTHS.length;
     const weights = this.#ofNeighbours.subarray(first, first + NEIGHBOUR_WIDTHS.length)
-      .map((weight) => factor * weight);
+      .map((weight) => factor * neighbours.worth * weight);
     const share = weights.reduce((a, b) => a + b, 0);
     const near = { ofModel: 0, kernels: kernelsOfNeighbours(neighbours, weights), even: 0 };
     return sumOf([scaled(others, 1 - share), near]);

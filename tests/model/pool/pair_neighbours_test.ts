@@ -5,7 +5,8 @@ import { type LocatedPlace, NOWHERE } from "../../../lib/data/addresses/place_ta
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { hashesOf } from "../../../lib/model/embedding_table.ts";
 import { IDENTITIES } from "../../../lib/model/pool/identities.ts";
-import { PAIR_NEIGHBOURS } from "../../../lib/model/pool/pair_neighbours.ts";
+import { withMeasurements } from "../../../lib/model/pool/pair_memory.ts";
+import { PAIR_NEIGHBOURS, withNeighbours } from "../../../lib/model/pool/pair_neighbours.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 
@@ -96,4 +97,34 @@ Deno.test("several neighbours count alike, whatever was measured of each, and ag
   assertEquals(agreeing, { cell: 3 * 2 + 1, rttsMs: [...Array(8).fill(20), 21, 21] });
   const differing = nearest(learned([["10.0.1.2", "10.1.0.1", 20], ["10.0.1.3", "10.1.0.1", 40]]));
   assertEquals(differing, { cell: 3 * 2 + 2, rttsMs: [20, 40] });
+});
+
+Deno.test("pairs of an adaptation are neighbours too, and count as much as the number of their RTTs allows", () => {
+  const adaptedTo = (
+    tensors: Tensors,
+    ...measured: [source: string, destination: string, rttMs: number][]
+  ) => {
+    const given = measured.map(([source, destination, rttMs], i) => ({
+      source: addressBytes(source),
+      destination: addressBytes(destination),
+      rttCode: encodeRttCode(rttMs),
+      timeS: 1_800_000_000 + i,
+    }));
+    return withNeighbours(withMeasurements(tensors, given), given);
+  };
+  const worthOf = (tensors: Tensors) => PAIR_NEIGHBOURS.open(tensors, placeOf).nearest(ASKED)?.worth;
+  const trained = learned([["10.0.1.2", "10.1.0.1", 20], ["10.0.4.1", "10.1.0.1", 90]]);
+  // No nearer pair, and more measurements of a pair of the training data, which is no new one.
+  const farther = adaptedTo(trained, ["10.0.4.9", "10.1.0.1", 70], ["10.0.1.2", "10.1.0.1", 22]);
+  assertEquals([nearest(farther), worthOf(farther)], [{ cell: 3 * 2, rttsMs: [20, 22] }, 1]);
+  const once = adaptedTo(farther, ["10.0.1.3", "10.1.0.1", 21]);
+  assertEquals([nearest(once), worthOf(once)], [{ cell: 3 * 2 + 1, rttsMs: [20, 22, 21] }, 3 / 4]);
+  const again = adaptedTo(once, ["10.0.1.3", "10.1.0.1", 23], ["172.16.0.1", "10.1.0.1", 5]);
+  assertEquals([nearest(again), worthOf(again)], [{ cell: 3 * 2 + 1, rttsMs: [20, 22, 21, 23] }, 4 / 5]);
+  const alone = adaptedTo(learned([["10.0.9.1", "10.1.9.9", 5]]), ["10.1.0.1", "10.0.1.2", 30], [
+    "10.0.1.9",
+    "10.1.0.1",
+    31,
+  ]);
+  assertEquals([nearest(alone), worthOf(alone)], [{ cell: 3 * 2, rttsMs: [31] }, 1 / 2]);
 });
