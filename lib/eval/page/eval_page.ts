@@ -462,7 +462,7 @@ function rankingPart(
     element("h2", "Finding the nearest destination"),
     element(
       "p",
-      `${countText(numChoices)} choices of ${countText(numSources)} sources among ` +
+      `${countText(numChoices)} different choices of ${countText(numSources)} sources among ` +
         `${fixedText(meanCandidates, 1)} destinations on average that they measured ${window}, ` +
         `each predicted before it was measured, by the model with at most ${numContext} context measurements. ` +
         "The regret is how much longer the RTT of the first choice is than the shortest one. If a method " +

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import { getOrMake } from "../../base/collections.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { meanOf, quantileOfSample } from "../../base/sample_statistics.ts";
@@ -70,7 +71,10 @@ const MAX_CONTEXT = 10;
 const MAX_SPREAD_MASS = 0.01;
 
 /**
- * Draws choices in one pass over the rows; all windows of a source with enough candidates are equally likely.
+ * Draws choices in one pass over the rows. A source's choice among the same candidates counts once, however many
+ * windows repeat it, and is taken from any of these windows. All different choices are equally likely: those
+ * with the smallest hashes are kept (bottom-k sketch: Cohen, Kaplan, "Summarizing Data Using Bottom-k
+ * Sketches", PODC 2007).
  *
  * @throws {FormatError} If a row cannot be read.
  */
@@ -80,38 +84,53 @@ export async function drawRankings(
 ): Promise<DrawnRankings> {
   const pacer = new EventLoopPacer({ signal });
   const random = new RandomStream(seed, "evaluate/rankings");
-  const drawn = WINDOWS_S.map((windowS) => ({ windowS, seen: 0, groups: [] as RankedGroup[] }));
+  // Keyed by the hash of the source and the candidates.
+  const drawn = WINDOWS_S.map((windowS) => ({
+    windowS,
+    kept: new Map<string, { order: number; group: RankedGroup }>(),
+  }));
   for (let row = 0; row < rows.numRows; row++) {
-    const { eventTimeUs, dstAddrs, dstIndex, rttMs } = rows.row(row);
-    for (const each of drawn) {
+    const { srcId, eventTimeUs, srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs } = rows.row(row);
+    for (const { windowS, kept } of drawn) {
       const windows = new Map<number, Map<number, number[]>>();
       rttMs.forEach((ms, i) => {
         if (ms === FAILED_RTT_MS) return;
-        const window = each.windowS === Infinity ? 0 : Math.floor(eventTimeUs[i] / 1e6 / each.windowS);
-        getOrMake(getOrMake(windows, window, () => new Map()), dstIndex[i], () => []).push(i);
+        const window = windowS === Infinity ? 0 : Math.floor(eventTimeUs[i] / 1e6 / windowS);
+        const ofSource = getOrMake(windows, window * srcAddrs.length + srcIndex[i], () => new Map());
+        getOrMake(ofSource, dstIndex[i], () => []).push(i);
       });
       for (const ofWindow of windows.values()) {
         if (ofWindow.size < MIN_CANDIDATES) continue;
-        // A uniform sample of an unknown number: Vitter, "Random Sampling with a Reservoir", ACM TOMS 11
-        // (1985), algorithm R.
-        const slot = each.seen < MAX_CHOICES ? each.seen : random.below(each.seen + 1);
-        each.seen++;
-        if (slot >= MAX_CHOICES) continue;
-        const all = [...ofWindow].sort(([a], [b]) => dstAddrs[a] < dstAddrs[b] ? -1 : 1);
-        const some = [...drawDistinct(all.length, Math.min(all.length, MAX_CANDIDATES), random)].map((k) =>
-          all[k][1]
-        );
-        each.groups[slot] = {
-          places: some.map(([index]) => ({ row, index })),
-          rttsMs: some.map((indexes) => quantileOfSample(indexes.map((i) => rttMs[i]), 0.5)),
-        };
+        const all = [...ofWindow];
+        const some = Array.from(
+          drawDistinct(all.length, Math.min(all.length, MAX_CANDIDATES), random),
+          (k) => all[k],
+        ).sort(([a], [b]) => dstAddrs[a] < dstAddrs[b] ? -1 : 1);
+        const order = random.float64();
+        const names = [seed, srcId, ...some.map(([dst]) => dstAddrs[dst])];
+        const hash = createHash("sha256").update(names.join()).digest("hex");
+        const known = kept.get(hash);
+        if (known ? known.order < order : kept.size === MAX_CHOICES && hash > largestOf(kept)) continue;
+        kept.set(hash, {
+          order,
+          group: {
+            places: some.map(([, [index]]) => ({ row, index })),
+            rttsMs: some.map(([, indexes]) => quantileOfSample(indexes.map((i) => rttMs[i]), 0.5)),
+          },
+        });
+        if (kept.size > MAX_CHOICES) kept.delete(largestOf(kept));
       }
     }
     await pacer.yieldToEventLoop();
   }
-  const most = drawn.toSorted((a, b) => b.groups.length - a.groups.length)[0];
-  const { windowS, groups } = drawn.find(({ groups }) => groups.length >= MIN_CHOICES) ?? most;
+  const most = drawn.toSorted((a, b) => b.kept.size - a.kept.size)[0];
+  const { windowS, kept } = drawn.find(({ kept }) => kept.size >= MIN_CHOICES) ?? most;
+  const groups = Array.from(kept.values(), ({ group }) => group);
   return { windowS: windowS === Infinity ? null : windowS, groups };
+}
+
+function largestOf(kept: ReadonlyMap<string, unknown>): string {
+  return kept.keys().reduce((a, b) => a > b ? a : b);
 }
 
 interface RankingOptions extends Pick<StageHooks, "signal"> {

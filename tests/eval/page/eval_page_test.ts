@@ -282,7 +282,7 @@ Deno.test("the page reports how well the nearest destination is chosen and where
     /^nearest destination found +50\.0 % +60\.0 % Vivaldi +baseline +yes$/,
   );
   const page = await evalPage({ run: RUN, ranking, places });
-  assertStringIncludes(page, "50 choices of 9 sources among 4.0 destinations");
+  assertStringIncludes(page, "50 different choices of 9 sources among 4.0 destinations");
   assertMatch(page, /<td>Vivaldi<\/td><td><span class="wins">4\.00 ms \[0, 9\.00\]<\/span>/);
   assertMatch(page, /<span class="loses">60\.0 % \[10\.0, 90\.0\]<\/span>/);
   assertMatch(page, /<td>DE<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span>/);

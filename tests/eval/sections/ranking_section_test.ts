@@ -50,7 +50,8 @@ function hourly(numHours: number, numSources = 4): MemoryRowSource {
 Deno.test("drawRankings() draws one-hour windows with three destinations that replied, and their medians", async () => {
   const rows = hourly(20);
   const { windowS, groups } = await drawRankings(rows, { seed: 1 });
-  assertEquals([windowS, groups.length], [HOUR_S, 40]);
+  // Ten hours of each source have the same candidates.
+  assertEquals([windowS, groups.map(({ places: [{ row }] }) => row).sort()], [HOUR_S, [0, 1, 2, 3]]);
   for (const { places, rttsMs } of groups) {
     assertEquals(new Set(places.map(({ row }) => row)).size, 1);
     const { rttMs, eventTimeUs, dstIndex } = rows.row(places[0].row);
@@ -69,7 +70,20 @@ Deno.test("drawRankings() widens windows if there are few, bounds their number a
     ),
   );
   assertEquals((await drawRankings(sparse, { seed: 1 })).windowS, null);
-  const many = hourly(100);
+  // The hours of a source have one set of candidates, its days have two.
+  const repeated = new MemoryRowSource(
+    Array.from({ length: 20 }, (_, source) => {
+      const hours = Array.from({ length: 48 }, (_, hour): MeshMeasurement[] => {
+        const measured = hour % 24 === 23 ? [4 + Math.floor(hour / 24)] : [1, 2, 3];
+        return measured.map((i) => [destination(i), 10 * i, hour * HOUR_S + i]);
+      });
+      return meshRow(`192.0.2.${source}`, hours.flat());
+    }),
+  );
+  const days = await drawRankings(repeated, { seed: 1 });
+  assertEquals([days.windowS, days.groups.length], [86_400, 40]);
+  assert(days.groups.every(({ rttsMs: { length } }) => length === 4));
+  const many = hourly(4, 70);
   const [a, again, b] = [1, 1, 2].map((seed) => drawRankings(many, { seed }));
   assertEquals((await a).groups.length, 64);
   assertEquals(await a, await again);
