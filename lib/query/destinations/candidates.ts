@@ -66,10 +66,9 @@ export async function candidatesOf(
   const numBytes = asked[0].query.source.length;
   const measured = mostMeasured(trainingData, numBytes).filter(isWithin).slice(0, numCandidates);
   const priors = asked.map(({ query }) => new SourcePrior(trainingData, query));
-  const knowns = priors.map(({ known }) => known.filter(isWithin));
-  const listed = knowns.map((known, i) => {
-    const others = different([...priors[i].ofNeighbours().filter(isWithin), ...measured]);
-    return different([...known, ...others.slice(0, numCandidates)]);
+  const listed = priors.map((prior) => {
+    const others = different([...prior.ofNeighbours().filter(isWithin), ...measured]);
+    return different([...prior.known, ...others.slice(0, numCandidates)]);
   });
   const logP = await decoders.continuationLogProbabilities(
     asked.map(({ prompt }, i) => ({
@@ -81,12 +80,15 @@ export async function candidatesOf(
   let first = 0;
   const chosen = listed.map((addresses, i) => {
     const ofPrompt = logP.slice(first, first += addresses.length);
-    const candidates = addresses.map((address, place): Candidate => {
-      const ofModel = Math.exp(ofPrompt[place].reduce((a, b) => a + b, 0));
-      return { address, prior: priors[i].of(address, ofModel) };
-    });
-    const { length } = knowns[i];
-    return { known: candidates.slice(0, length), others: candidates.slice(length) };
+    const ofModel = ofPrompt.map((ofBytes) => Math.exp(ofBytes.reduce((a, b) => a + b, 0)));
+    const { known: { length } } = priors[i];
+    const priorOf = priors[i].given(ofModel.slice(0, length));
+    const candidates = addresses.map((address, place) => ({
+      address,
+      prior: priorOf(address, ofModel[place]),
+    }));
+    const known = candidates.slice(0, length).filter(({ address }) => isWithin(address));
+    return { priorOf, known, others: candidates.slice(length) };
   });
   const isEnough = chosen.map(({ known, others }) => massOf([...known, ...others]) >= NO_SEARCH_MASS);
   const searches = chosen.map(({ known }, i) =>
@@ -101,10 +103,10 @@ export async function candidatesOf(
       }
     });
   }
-  return chosen.map(({ known, others }, i) => {
+  return chosen.map(({ priorOf, known, others }, i) => {
     const found = searches[i].found.map(({ bytes, mass }): Candidate => {
       const address = Uint8Array.from(bytes);
-      return { address, prior: priors[i].of(address, mass) };
+      return { address, prior: priorOf(address, mass) };
     }).filter(({ address }) => isWithin(address));
     const candidates = new Map(known.map((each) => [formatAddress(each.address), each]));
     let mass = massOf(known);

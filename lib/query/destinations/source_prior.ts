@@ -7,13 +7,15 @@
  * its probe measures either; other addresses of the pool do. If n(d) of the n measurements of this source in
  * training (and adaptation) went to destination d, and T destinations were measured,
  *
- *     P(d) = (1 - U) (max(0, n(d) - D) + D T Q(d)) / n + U Q(d),    or Q(d) if the source is unknown,
+ *     P(d) = (1 - U) (max(0, n(d) - D) + D T R(d)) / n + U Q(d),    or Q(d) if the source is unknown,
  *
  * which is absolute discounting with the D of {@link KnownAddresses.pairDiscount} (Ney, Essen, Kneser,
  * Computer Speech and Language 8, 1994). A source that measures the same destinations repeatedly is expected
- * to continue, and one that measured each pair once is expected to measure a new one. Repetitions follow a
- * schedule, so their number says little about a question outside the schedule: a share {@link UNMEASURED} of
- * the questions is assumed to be about any destination.
+ * to continue, and one that measured each pair once is expected to measure a new one. So half of R is Q over
+ * the destinations that the source never measured, normalised; the other half is Q over all, as questions
+ * about the only measurement of a pair are usual too. Repetitions follow a schedule, so their number says
+ * little about a question outside the schedule: a share {@link UNMEASURED} of the questions is assumed to be
+ * about any destination.
  *
  * Q interpolates from the model to the longest prefix. If m(d) of the m pairs of the other sources of a
  * prefix go to d,
@@ -42,6 +44,8 @@ const MAX_KNOWN = 1024;
 
 /** U above: the share of questions assumed to be about any destination, whatever the source measured. */
 const UNMEASURED = 0.02;
+/** The share of R that is over all destinations, measured or not. */
+const REPEATED = 0.5;
 
 /** Prefix lengths of a source, bits, by the number of bytes of an address. */
 const PREFIX_LENGTHS: Readonly<Record<number, readonly number[]>> = { 4: [8, 16, 24], 16: [32, 48, 64] };
@@ -100,14 +104,26 @@ export class SourcePrior {
     return shares.sort((a, b) => b.share - a.share).map(({ address }) => address);
   }
 
-  /** P(destination | source, context). @param ofModel The model's probability of the destination. */
-  of(address: Uint8Array, ofModel: number): number {
-    const backedOff = this.#backedOff(address, ofModel);
-    if (this.#total === 0) return backedOff;
-    const count = this.#counts.get(formatAddress(address)) ?? 0;
-    const ofOthers = this.#discount * this.#counts.size * backedOff;
-    const ofSource = (Math.max(0, count - this.#discount) + ofOthers) / this.#total;
-    return (1 - UNMEASURED) * ofSource + UNMEASURED * backedOff;
+  /**
+   * @param ofKnown The model's probabilities of the known destinations.
+   * @returns P(destination | source, context) from a destination and the model's probability of it.
+   */
+  given(ofKnown: readonly number[]): (address: Uint8Array, ofModel: number) => number {
+    const countOf = (address: Uint8Array) => this.#counts.get(formatAddress(address)) ?? 0;
+    const unmeasured = 1 - sumOf(
+      this.known.map((address, i) => countOf(address) > 0 ? this.#backedOff(address, ofKnown[i]) : 0),
+    );
+    return (address, ofModel) => {
+      const backedOff = this.#backedOff(address, ofModel);
+      if (this.#total === 0) return backedOff;
+      const count = countOf(address);
+      // The difference from 1 may round to less than its part.
+      const ofNew = count > 0 || backedOff === 0 ? 0 : backedOff / Math.max(backedOff, unmeasured);
+      const ofOthers = REPEATED * backedOff + (1 - REPEATED) * ofNew;
+      const discounted = this.#discount * this.#counts.size * ofOthers;
+      const ofSource = (Math.max(0, count - this.#discount) + discounted) / this.#total;
+      return (1 - UNMEASURED) * ofSource + UNMEASURED * backedOff;
+    };
   }
 
   #backedOff(address: Uint8Array, ofModel: number): number {

@@ -1,6 +1,9 @@
+import { fromFileUrl } from "@std/path";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { type KnownAddresses, NO_DATA } from "../../../lib/data/addresses/known_addresses.ts";
+import { readMeasurements } from "../../../lib/data/measurement_files/parquet_reader.ts";
+import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
 import { prefixWeights, SourcePrior } from "../../../lib/query/destinations/source_prior.ts";
 import { dataOf } from "../adapt/tiny_rows.ts";
 
@@ -86,18 +89,50 @@ Deno.test("SourcePrior backs off from the source to its prefixes and to the mode
     const prior = new SourcePrior(ALIKE, { source, context: [] });
     const own = known.destinationsOf(source);
     const total = own.reduce((sum, { seen }) => sum + seen.measurements, 0);
+    const counts = DESTINATIONS.map((destination) => known.pair(source, destination).measurements);
+    const qs = DESTINATIONS.map((destination, i) =>
+      backedOff(known, [source, formatAddress(destination)], weights, () => ofModel[i])
+    );
+    const ofNew = qs.reduce((sum, q, i) => counts[i] === 0 ? sum + q : sum, 0);
+    const names = DESTINATIONS.map(formatAddress);
+    const priorOf = prior.given(prior.known.map((each) => ofModel[names.indexOf(formatAddress(each))]));
     let sum = 0;
     for (const [i, destination] of DESTINATIONS.entries()) {
-      const q = backedOff(known, [source, formatAddress(destination)], weights, () => ofModel[i]);
-      const count = known.pair(source, destination).measurements;
-      const D = known.pairDiscount;
-      const ofSource = (Math.max(0, count - D) + D * own.length * q) / total;
-      const p = prior.of(destination, ofModel[i]);
+      const [q, count, D] = [qs[i], counts[i], known.pairDiscount];
+      const r = (q + (count > 0 ? 0 : q / ofNew)) / 2;
+      const ofSource = (Math.max(0, count - D) + D * own.length * r) / total;
+      const p = priorOf(destination, ofModel[i]);
       assertAlmostEquals(p, total > 0 ? 0.98 * ofSource + 0.02 * q : q, 1e-12, text);
       sum += p;
     }
     assertAlmostEquals(sum, 1, 1e-12, text);
   }
+});
+
+Deno.test("SourcePrior expects a source that measured each pair once to measure a new one", async () => {
+  const mesh = fromFileUrl(new URL("../../data/mesh/planetlab-03.parquet", import.meta.url));
+  const pairs: [source: string, destination: string, count: number][] = [];
+  for await (const { srcAddr, dstAddr } of readMeasurements([mesh], { rejects: new RejectLog() })) {
+    srcAddr.forEach((source, i) => pairs.push([source, dstAddr[i], 1]));
+  }
+  const nodes = [...new Set(pairs.map(([source]) => source))].slice(0, 40);
+  const within = pairs.filter(([source, destination]) =>
+    nodes.includes(source) && nodes.includes(destination)
+  );
+  const isHeldOut = (_: unknown, i: number) => i % 8 === 0;
+  const data = dataOf(within.filter((pair, i) => !isHeldOut(pair, i)));
+  const even = 1 / nodes.length;
+  const bits = within.filter(isHeldOut).map(([source, destination]) => {
+    const prior = new SourcePrior(data, { source: addressBytes(source), context: [] });
+    const priorOf = prior.given(prior.known.map(() => even));
+    const [ofNew, ...ofKnown] = [addressBytes(destination), ...prior.known].map((each) =>
+      priorOf(each, even)
+    );
+    assert(ofNew > 2 * Math.max(...ofKnown), `${source} ${destination}: ${ofNew}, ${ofKnown}`);
+    return -Math.log2(ofNew);
+  });
+  const meanBits = bits.reduce((sum, each) => sum + each, 0) / bits.length;
+  assert(meanBits < Math.log2(nodes.length) - 1, `${meanBits} bits`);
 });
 
 Deno.test("SourcePrior lists neighbours' destinations, likeliest first, including those of an adaptation", () => {
@@ -111,5 +146,5 @@ Deno.test("SourcePrior lists neighbours' destinations, likeliest first, includin
   assertEquals(near.toSorted(), [1, 2, 3, 4, 5, 6, 9]);
   assertEquals(ask("172.16.0.1"), []);
   const none = new SourcePrior(NO_DATA, { source: DESTINATIONS[0], context: [] });
-  assertEquals([none.ofNeighbours(), none.known, none.of(DESTINATIONS[1], 0.25)], [[], [], 0.25]);
+  assertEquals([none.ofNeighbours(), none.known, none.given([])(DESTINATIONS[1], 0.25)], [[], [], 0.25]);
 });
