@@ -460,19 +460,25 @@ export function momentOf(
     pairS: number | null;
   },
 ): Moment {
-  const times = (end: "startS" | "endS") => of.flatMap((each) => each?.[end] ?? []);
-  const [starts, ends] = [times("startS"), times("endS")];
+  const period = periodOf(of);
   if (timeS === null) {
-    const [start, end] = [Math.min(...starts), Math.max(...ends)];
-    const period = starts.length > 0 ? `from ${dayOf(start)} to ${dayOf(end)}` : "of the data";
-    return { kind: "any", text: `any time ${period}`, ageS: null };
+    const text = period ? `from ${dayOf(period[0])} to ${dayOf(period[1])}` : "of the data";
+    return { kind: "any", text: `any time ${text}`, ageS: null };
   }
   const text = formatTime(timeS);
-  const lastS = pairS ?? Math.max(...ends);
+  const lastS = pairS ?? period?.[1] ?? -Infinity;
   if (lastS === -Infinity || timeS <= lastS) return { kind: "asked", text, ageS: null };
   const ageS = timeS - lastS;
   const since = pairS === null ? "the newest data" : "the pair was last measured";
   return { kind: "asked", text: `${text}, ${formatAge(ageS)} after ${since}`, ageS };
+}
+
+/** The first and the last time of data, Unix seconds; undefined if they have none. */
+export function periodOf(
+  of: readonly (Pick<DataSummary, "startS" | "endS"> | undefined)[],
+): readonly [startS: number, endS: number] | undefined {
+  const times = of.flatMap((each) => [each?.startS ?? [], each?.endS ?? []].flat());
+  return times.length > 0 ? [Math.min(...times), Math.max(...times)] : undefined;
 }
 
 function dayOf(timeS: number): string {

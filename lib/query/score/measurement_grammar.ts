@@ -1,7 +1,7 @@
 /**
  * Which tokens may come next in a measurement of vocabulary v2. In addition to the grammar of vocab_v2.ts,
- * both addresses are of one version, RTT codes are canonical, times are at most 2^53 - 1 s, and gaps use as
- * few bytes as possible.
+ * both addresses are of one version, RTT codes are canonical, times are in a period, and gaps use as few bytes
+ * as possible.
  *
  * @module
  */
@@ -24,9 +24,8 @@ import { byteTokens } from "../draws.ts";
 import { FIRST_BYTES, secondBytesOf } from "../rtt/rtt_bytes.ts";
 
 const ANY_BYTE = byteTokens({ first: 0, last: 255 });
-/** Upper bytes of times up to 2^53 - 1. */
-const FIRST_TIME_BYTES = [byteTokens({ first: 0, last: 0 }), byteTokens({ first: 0, last: 31 })];
-const NOT_ZERO = byteTokens({ first: 1, last: 255 });
+/** The longest gap of one byte, and the longest one. */
+const [MAX_GAP1_S, MAX_GAP4_S] = [2 ** 8 - 1, 2 ** 32 - 1];
 const FIRST_RTT_BYTES = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
 const SECOND_RTT_BYTES = new Map(
   FIRST_BYTES.map((byte) => [byte, secondBytesOf(byte).map((second) => BYTE_BASE + second)]),
@@ -55,8 +54,20 @@ export class MeasurementGrammar {
   #numBytesLeft = 0;
   #isEnded = false;
 
-  /** Begins after MeasurementStart. @param hasEarlierTime Whether a measurement in the context has a time. */
-  constructor(readonly hasEarlierTime: boolean) {}
+  /**
+   * Begins after MeasurementStart.
+   *
+   * @param hasEarlierTime Whether a measurement in the context has a time.
+   * @param period The first and the last time; with an earlier time, the shortest and the longest gap, of which
+   *   those of one byte are always possible; seconds.
+   */
+  constructor(
+    readonly hasEarlierTime: boolean,
+    readonly period: readonly [first: number, last: number] = [
+      0,
+      hasEarlierTime ? MAX_GAP4_S : Number.MAX_SAFE_INTEGER,
+    ],
+  ) {}
 
   /** Whether no token can follow. */
   get isComplete(): boolean {
@@ -91,6 +102,7 @@ export class MeasurementGrammar {
   #allowedRoles(): number[] {
     const allowed = BLOCKS.filter(({ field, token, numBytes }) => {
       if (!this.#missing.has(field)) return false;
+      if (token === TIMESTAMP_DELTA4) return this.hasEarlierTime && this.period[1] > MAX_GAP1_S;
       if (field === "time") return this.hasEarlierTime === (token !== TIMESTAMP_ABS);
       return field === "result" || this.#addressBytes === 0 || this.#addressBytes === numBytes;
     });
@@ -104,9 +116,15 @@ export class MeasurementGrammar {
     if (this.#role === RTT_START) {
       return bytes.length === 0 ? FIRST_RTT_BYTES : SECOND_RTT_BYTES.get(bytes[0]) ?? [];
     }
-    if (this.#role === TIMESTAMP_ABS) return FIRST_TIME_BYTES[bytes.length] ?? ANY_BYTE;
-    // Gaps of up to 255 s have one byte.
-    const needsMore = this.#role === TIMESTAMP_DELTA4 && bytes.length === 2 && bytes[0] + bytes[1] === 0;
-    return needsMore ? NOT_ZERO : ANY_BYTE;
+    if (this.#role !== TIMESTAMP_ABS && this.#role !== TIMESTAMP_DELTA4) return ANY_BYTE;
+    const [first, last] = this.period;
+    const numBytes = bytes.length + this.#numBytesLeft;
+    const byteAt = (end: number, i: number) => Math.floor(end / 256 ** (numBytes - 1 - i)) % 256;
+    // The next byte of an end, if all bytes so far are those of the end.
+    const nextOf = (end: number) =>
+      bytes.every((byte, i) => byte === byteAt(end, i)) ? byteAt(end, bytes.length) : undefined;
+    const low = nextOf(this.#role === TIMESTAMP_ABS ? first : Math.max(first, MAX_GAP1_S + 1)) ?? 0;
+    const high = nextOf(last) ?? 255;
+    return low + 255 === high ? ANY_BYTE : byteTokens({ first: low, last: high });
   }
 }

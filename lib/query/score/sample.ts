@@ -3,7 +3,7 @@
  * distribution that `query rtt` returns for them.
  *
  * Given fields come first, in the order source, destination, time. The network draws the others in an order
- * of its choice. It also draws a result, which is discarded.
+ * of its choice, and times only in the period of the training data. It also draws a result, which is discarded.
  *
  * @module
  */
@@ -16,6 +16,7 @@ import {
   isPlace,
   prefixOfAddress,
 } from "../../data/addresses/ip_prefix.ts";
+import { periodOf } from "../../data/addresses/known_addresses.ts";
 import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import {
   BYTE_BASE,
@@ -97,7 +98,8 @@ async function* drawMeasurements(
   query: SampleQuery,
   options: SampleOptions,
 ): AsyncGenerator<Sample> {
-  const prompt = encodePrompt(query, model.config.sequenceLength);
+  const { summary, adaptation } = model.trainingData;
+  const prompt = encodePrompt(query, model.config.sequenceLength, periodOf([summary, adaptation?.summary]));
   const { timeS } = query;
   const [source, destination] = [query.source, query.destination].map((end) => end && prefixOf(end));
   if (source && destination && isAddress(source) && isAddress(destination) && timeS !== null) {
@@ -208,6 +210,8 @@ interface Prompt {
   /** Index of the drawn measurement's MeasurementStart. */
   start: number;
   hasEarlierTime: boolean;
+  /** See {@link MeasurementGrammar}. */
+  period: readonly [first: number, last: number] | undefined;
   /** The given tokens after `tokens`. */
   given: readonly GivenToken[];
 }
@@ -222,7 +226,12 @@ interface GivenToken {
 
 type Side = "source" | "destination";
 
-function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
+/** @param period The first and the last time to draw. */
+function encodePrompt(
+  query: SampleQuery,
+  sequenceLength: number,
+  period: readonly [startS: number, endS: number] | undefined,
+): Prompt {
   const { timeS } = query;
   const ends = new Map(
     (["source", "destination"] as const).flatMap((side) => {
@@ -276,6 +285,7 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
     tokens: tokens.subarray(0, tokens.length - rest.length),
     start,
     hasEarlierTime: previousTimeS !== null,
+    period: period && previousTimeS !== null ? [0, period[1] - previousTimeS] : period,
     given: rest,
   };
 }
@@ -292,13 +302,13 @@ class SampledRow implements DrawnRow {
 
   constructor(
     model: Pick<PingModel, "isMisplaced">,
-    { tokens, start, hasEarlierTime, given }: Prompt,
+    { tokens, start, hasEarlierTime, period, given }: Prompt,
     index: number,
     { seed, temperature = 1, topK = Infinity }: SampleOptions,
   ) {
     this.#model = model;
     this.#tokens = [...tokens];
-    this.#grammar = new MeasurementGrammar(hasEarlierTime);
+    this.#grammar = new MeasurementGrammar(hasEarlierTime, period);
     for (const token of tokens.subarray(start + 1)) this.#grammar.push(token);
     this.#random = new RandomStream(seed, "query/sample", index);
     this.#temperature = temperature;

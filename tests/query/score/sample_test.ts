@@ -1,7 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { MeasurementGrammar } from "../../../lib/query/score/measurement_grammar.ts";
-import type { PingModel } from "../../../lib/query/ping_model.ts";
+import { NO_DATA } from "../../../lib/data/addresses/known_addresses.ts";
+import { PingModel } from "../../../lib/query/ping_model.ts";
 import {
   sampleContextThatFits,
   sampleMeasurements,
@@ -58,6 +59,30 @@ Deno.test("MeasurementGrammar allows a 4-byte gap only above 255 s, and gaps onl
   assertEquals(grammar.allowed().length, 256);
 });
 
+Deno.test("MeasurementGrammar keeps times and gaps in their period, along random walks", () => {
+  const random = new RandomStream(2, "test/grammar");
+  for (const period of [[1_700_000_123, 1_700_065_700], [0, 70_000], [0, -5]] as const) {
+    const role = period[0] > 0 ? 5 : period[1] < 256 ? 6 : 7;
+    const seen = Array.from({ length: 500 }, () => {
+      const grammar = new MeasurementGrammar(period[0] === 0, period);
+      assertEquals(grammar.allowed().includes(7), role === 7);
+      let value = 0;
+      for (let token = role, left = role === 5 ? 8 : role === 7 ? 4 : 1; left >= 0; left--) {
+        assert(grammar.allowed().includes(token));
+        grammar.push(token);
+        if (left === 0) break;
+        const bytes = grammar.allowed();
+        token =
+          bytes[random.below(3) === 0 ? random.below(bytes.length) : random.below(2) * (bytes.length - 1)];
+        value = 256 * value + token - 11;
+      }
+      return value;
+    });
+    const ends = role === 6 ? [0, 255] : [Math.max(period[0], role === 7 ? 256 : 0), period[1]];
+    assertEquals([Math.min(...seen), Math.max(...seen)], ends);
+  }
+});
+
 Deno.test("sampleMeasurements() draws valid measurements of many kinds", () =>
   withTinyModel(async (model) => {
     const samples = await draw(model, ANYTHING, { count: 300, seed: 1 });
@@ -68,6 +93,14 @@ Deno.test("sampleMeasurements() draws valid measurements of many kinds", () =>
     assert(kinds.size >= 4, [...kinds].join("; "));
     assert(new Set(samples.map(({ order }) => order.join())).size >= 6);
     for (const { source, destination } of samples) assertEquals(source.length, destination.length);
+    const [startS, endS] = [1_700_000_123, 1_700_065_700];
+    const trainingData = { ...NO_DATA, summary: { ...NO_DATA.summary, startS, endS } };
+    const trained = PingModel.of(model.config, model.registry, { weights: model.weights, trainingData });
+    for (const context of [[], CONTEXT.slice(-2)]) {
+      const times = (await draw(trained, { timeS: null, context }, { count: 100, seed: 1 }))
+        .flatMap(({ timeS }) => timeS ?? []);
+      assert(times.length > 10 && times.every((timeS) => timeS >= startS && timeS <= endS), `${times}`);
+    }
   }, 3));
 
 Deno.test("sampleMeasurements() keeps the given fields, with and without context", () =>
