@@ -21,6 +21,7 @@ import {
   varianceOf,
   want,
 } from "../../model/coordinates/design.ts";
+import { noiseOf } from "../../model/coordinates/factorisation.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type AnswerOptions, answerQueries } from "../rtt/answer_queries.ts";
 import type { FileQuery } from "../rtt/query_file.ts";
@@ -57,6 +58,26 @@ interface Pair extends Record<"src" | "dst", string> {
   readonly nodes: DesignPair;
   readonly median_ms: number;
   readonly iqrMs: number;
+  /** The variance of the logarithm of the RTT, as that of a normal distribution with the same quartiles. */
+  readonly variance: number;
+}
+
+/** The interquartile range of a normal distribution with variance 1. */
+const NORMAL_IQR = 1.349;
+
+/**
+ * The share of the model's variance of a pair that is left by the measurements of the design. The model knows
+ * more than the coordinates, such as what places tell, so the measurements add their precision to the
+ * model's variance instead of the design's. The errors of the coordinates are left in any case.
+ *
+ * @param before The design's variance without the measurements.
+ * @internal
+ */
+export function varianceLeft({ nodes, variance }: Pick<Pair, "nodes" | "variance">, before: number): number {
+  const error = noiseOf(nodes[0].error, nodes[1].error);
+  const [own, first, now] = [variance, before, varianceOf(nodes)].map((each) => each - error);
+  if (own <= 0 || first === now) return 1;
+  return (1 / (1 / own + 1 / now - 1 / first) + error) / variance;
 }
 
 /**
@@ -82,12 +103,14 @@ export async function adviseOn(
         const { src, dst, source, destination } = query;
         const [low, median_ms, high] = QUARTILES.map((q) => answer.mixture.distribution.quantileMs(q));
         const key = [formatPrefix(source), formatPrefix(destination)].sort().join();
+        const width = Math.log(Math.max(LEAST_MS, high) / Math.max(LEAST_MS, low)) / NORMAL_IQR;
         pairs.set(key, {
           src,
           dst,
           nodes: [nodes(source), nodes(destination)],
           median_ms,
           iqrMs: Math.max(LEAST_MS, high - low),
+          variance: width ** 2,
         });
         onProgress?.(++numDone);
       },
@@ -102,9 +125,7 @@ export async function adviseOn(
   const before = wanted.map(({ nodes }) => varianceOf(nodes));
   for (const { nodes } of wanted) want(nodes);
   const spreadMs = () => {
-    const logs = wanted.map(({ nodes, iqrMs }, i) =>
-      Math.log(iqrMs ** 2 * varianceOf(nodes) / before[i]) / 2
-    );
+    const logs = wanted.map((pair, i) => Math.log(pair.iqrMs) + Math.log(varianceLeft(pair, before[i])) / 2);
     return Math.exp(meanOf(logs) ?? NaN);
   };
   const advised: AdvisedMeasurement[] = [];

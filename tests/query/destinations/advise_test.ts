@@ -8,7 +8,13 @@ import {
 } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
-import { type AdviceOptions, adviseOn, proposalsFor } from "../../../lib/query/destinations/advise.ts";
+import type { DesignNode } from "../../../lib/model/coordinates/design.ts";
+import {
+  type AdviceOptions,
+  adviseOn,
+  proposalsFor,
+  varianceLeft,
+} from "../../../lib/query/destinations/advise.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import type { FileQuery } from "../../../lib/query/rtt/query_file.ts";
 import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
@@ -69,8 +75,26 @@ Deno.test("adviseOn() takes the source's measurements and the targets into accou
     const share = ({ spread_before_ms, spread_after_ms }: typeof alone) => spread_after_ms / spread_before_ms;
     const again = await advise([measured(NEW_ADDRESS, KNOWN[3], 30)]);
     assert(share(again) > share(alone), `${share(again)} ${share(alone)}`);
-    assertAlmostEquals(share(await advise([measured(NEW_ADDRESS, KNOWN[3], null)])), share(alone), 1e-12);
+    // A measurement without a reply changes only the model's own variance.
+    const failed = share(await advise([measured(NEW_ADDRESS, KNOWN[3], null)]));
+    assert(failed < (share(alone) + share(again)) / 2, `${failed} ${share(alone)} ${share(again)}`);
   }));
+
+Deno.test("varianceLeft() adds the precision of the measurements to the model's variance", () => {
+  const node = (variance: number): DesignNode => ({
+    features: Float64Array.of(1),
+    covariance: Float64Array.of(variance),
+    wanted: new Float64Array(1),
+    error: 1 / 1.4826,
+  });
+  // The variance of the errors is 1; that of the node falls from 4 to 1.
+  const left = (variance: number) => varianceLeft({ nodes: [node(1), node(0)], variance }, 5);
+  assertAlmostEquals(left(5), 2 / 5, 1e-12);
+  assertAlmostEquals(left(1.5), (1 / (1 / 0.5 + 1 - 1 / 4) + 1) / 1.5, 1e-12);
+  assertAlmostEquals(left(1e9), 1 / (1 - 1 / 4) / 1e9 + 1e-9, 1e-15);
+  assertEquals([left(1), left(0.1)], [1, 1]);
+  assertEquals(varianceLeft({ nodes: [node(0), node(0)], variance: 5 }, 1), 1);
+});
 
 Deno.test("proposalsFor() proposes pairs with known addresses that are not measured yet, in the address's direction", () =>
   withModel(async (model) => {
