@@ -91,6 +91,21 @@ Deno.test("drawRankings() widens windows if there are few, bounds their number a
   assertEquals((await drawRankings(new MemoryRowSource([]), { seed: 1 })).groups, []);
 });
 
+Deno.test("drawRankings() does not mix the addresses of a probe", async () => {
+  const row = meshRow("192.0.2.1", [1, 2, 3, 1, 2, 3].map((i, at) => [destination(i), 10 * i, at]));
+  const ofBoth = (...srcIndex: number[]) => {
+    const probe = { ...row, srcAddrs: ["192.0.2.1", "192.0.2.2"], srcIndex: Int32Array.from(srcIndex) };
+    return drawRankings(new MemoryRowSource([probe]), { seed: 1 });
+  };
+  assertEquals(
+    (await ofBoth(0, 1, 1, 1, 1, 1)).groups.map(({ places }) => places.map(({ index }) => index)),
+    [
+      [3, 1, 2],
+    ],
+  );
+  assertEquals((await ofBoth(0, 0, 1, 0, 0, 1)).groups, []);
+});
+
 function evalRows(): EvalRows {
   return { heldOut: hourly(12, 8), training: hourly(3, 8), others: [], history: "all" };
 }
