@@ -117,14 +117,15 @@ export class MeasurementGrammar {
       return bytes.length === 0 ? FIRST_RTT_BYTES : SECOND_RTT_BYTES.get(bytes[0]) ?? [];
     }
     if (this.#role !== TIMESTAMP_ABS && this.#role !== TIMESTAMP_DELTA4) return ANY_BYTE;
-    const [first, last] = this.period;
+    const [first, last] = this.#role === TIMESTAMP_ABS
+      ? this.period
+      : [Math.max(this.period[0], MAX_GAP1_S + 1), Math.min(this.period[1], MAX_GAP4_S)];
     const numBytes = bytes.length + this.#numBytesLeft;
     const byteAt = (end: number, i: number) => Math.floor(end / 256 ** (numBytes - 1 - i)) % 256;
     // The next byte of an end, if all bytes so far are those of the end.
     const nextOf = (end: number) =>
       bytes.every((byte, i) => byte === byteAt(end, i)) ? byteAt(end, bytes.length) : undefined;
-    const low = nextOf(this.#role === TIMESTAMP_ABS ? first : Math.max(first, MAX_GAP1_S + 1)) ?? 0;
-    const high = nextOf(last) ?? 255;
+    const [low, high] = [nextOf(first) ?? 0, nextOf(last) ?? 255];
     return low + 255 === high ? ANY_BYTE : byteTokens({ first: low, last: high });
   }
 }
