@@ -44,7 +44,6 @@ export const importStage = defineStage(
         rejectsPath: rejectsPathBeside(path),
         namesPath: namesPathBeside(path),
         memoryLimitBytes: options.memoryLimitGb * 1e9,
-        numThreads: options.workers,
         signal: context.signal,
         onNote: context.log,
         onProgress: ({ bytes, rows }) => progress.update(bytes, `${rows} rows`),

@@ -106,7 +106,6 @@ export const scoreStage = defineStage(scoreCommand, async (options, stage): Prom
           ...reading,
           maxRejectRatio,
           memoryLimitBytes: options.memoryLimitGb * 1e9,
-          numThreads: options.workers,
           signal: stage.signal,
           onNote: stage.log,
         },

@@ -107,8 +107,16 @@ export function objectOf(value: unknown): JsonObject {
   return typeof value === "object" && value !== null ? value as JsonObject : {};
 }
 
-/** @param line Line of the finding, from 1. */
-export type TakeFinding = (finding: Finding, line: number) => void;
+/** The result in JSON that a finding is from. */
+export interface JsonResult {
+  /** Whether results with the same measurement, probe and time are duplicates. */
+  readonly hasKeys: boolean;
+  /** The id of an object with several results, which files may repeat as a whole. */
+  readonly id: string | undefined;
+}
+
+/** @param line Line of the finding, from 1. @param from Undefined for findings in text. */
+export type TakeFinding = (finding: Finding, line: number, from?: JsonResult) => void;
 
 export interface TextReader {
   /** Takes the next characters; undefined ends the text. @throws {UserError} If reading cannot continue. */

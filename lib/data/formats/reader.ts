@@ -4,22 +4,16 @@
  * @module
  */
 import { concat } from "@std/bytes";
-import { JsonObjectScanner, MAX_OBJECT_BYTES, parsePiece } from "../../io/text/json_stream.ts";
+import { type JsonMark, JsonObjectScanner, MAX_OBJECT_BYTES, parsePiece } from "../../io/text/json_stream.ts";
 import { ToUtf8 } from "../../io/text/utf8.ts";
-import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
+import type { Finding, JsonResult, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
 import { endResults, MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
 
 const NEWLINE = 0x0a;
-const NOT_JSON: Finding = { reason: "invalidJson", found: "it is not JSON" };
 
 export interface Found {
   finding: Finding;
   line: number;
-}
-
-export interface ByteReader {
-  push(chunk: Uint8Array): void;
-  end(): void;
 }
 
 export class MeasurementReader {
@@ -33,7 +27,7 @@ export class MeasurementReader {
   #nextLines = 1;
   /** Lines of the blank beginning. */
   #blankLines = 0;
-  readonly #json: ByteReader;
+  readonly #json: JsonReader;
   #text: TextReader | undefined;
   /** Whether lines end with just a carriage return, as in spreadsheets for old Macs. */
   #isCarriageReturns = false;
@@ -44,15 +38,13 @@ export class MeasurementReader {
    * @param path The file, for errors.
    * @param options `isCompressed`: errors say that offsets are in the decompressed text.
    * @param take Called with each finding, in text order.
-   * @param json Takes JSON, and blank bytes before the format is known; by default it is read here.
    */
   constructor(
     readonly path: string,
     readonly options: ReadingOptions & { isCompressed?: boolean },
     readonly take: TakeFinding,
-    json?: ByteReader,
   ) {
-    this.#json = json ?? new JsonReader(path, options, take);
+    this.#json = new JsonReader(path, options, take);
   }
 
   /** @throws {UserError} If reading cannot continue. */
@@ -132,9 +124,9 @@ function numNewlines(text: string): number {
   return count;
 }
 
-class JsonReader implements ByteReader {
+class JsonReader {
   readonly #scanner: JsonObjectScanner;
-  /** The line of each unfinished object that is too long to be parsed, and the findings before it. */
+  /** The line of each unfinished object that is too long to be parsed, and the results before it. */
   readonly #long: { line: number; numBefore: number }[] = [];
   #numFound = 0;
   /** Line of the next piece's first byte, from 1. */
@@ -165,18 +157,19 @@ class JsonReader implements ByteReader {
     let mark = 0;
     const addMarks = (numBefore: number) => {
       for (; marks[mark]?.numBefore <= numBefore; mark++) {
-        this.#addMark(marks[mark].kind, moveTo(marks[mark].offsetBytes - offsetBytes));
+        this.#addMark(marks[mark], moveTo(marks[mark].offsetBytes - offsetBytes));
       }
     };
-    parsePiece(piece, (object, index) => {
+    parsePiece(piece, (object, index, atBytes) => {
       addMarks(index);
       const line = moveTo(bounds[2 * index]);
       const numBefore = this.#numFound;
-      if (!object) this.#found(NOT_JSON, line);
+      if (!object) this.#damaged(atBytes, line);
       for (const [result, format] of object ? resultsIn(object, this.options) : []) {
-        for (const finding of format.findings(result, this.options)) this.#found(finding, line);
+        const from = { hasKeys: format.hasKeys ?? false, id: format.idOf?.(result) };
+        for (const finding of format.findings(result, this.options)) this.#found(finding, line, from);
       }
-      if (this.#numFound === numBefore) this.#found({ skipped: NOT_A_RESULT }, line);
+      if (this.#numFound === numBefore) this.take({ skipped: NOT_A_RESULT }, line);
     });
     addMarks(Infinity);
     this.#line += newlines.length;
@@ -188,17 +181,22 @@ class JsonReader implements ByteReader {
     endResults(this.options, this.path, (finding) => this.#found(finding, this.#line));
   }
 
-  #found(finding: Finding, line: number): void {
+  #found(finding: Finding, line: number, from?: JsonResult): void {
     this.#numFound++;
-    this.take(finding, line);
+    this.take(finding, line, from);
   }
 
-  #addMark(kind: "damaged" | "begin" | "end", line: number): void {
-    if (kind === "damaged") return this.#found(NOT_JSON, line);
+  #damaged(offsetBytes: number, line: number): void {
+    this.#found({ reason: "invalidJson", found: `it is not JSON (byte ${offsetBytes})` }, line);
+  }
+
+  #addMark({ kind, offsetBytes }: JsonMark, line: number): void {
+    if (kind === "damaged") return this.#damaged(offsetBytes, line);
     if (kind === "begin") return void this.#long.push({ line, numBefore: this.#numFound });
     const long = this.#long.pop();
     if (long?.numBefore !== this.#numFound) return;
-    this.#found({ reason: "objectTooLong", found: `more than ${MAX_OBJECT_BYTES} bytes` }, long.line);
+    const found = `more than ${MAX_OBJECT_BYTES} bytes (from byte ${offsetBytes})`;
+    this.#found({ reason: "objectTooLong", found }, long.line);
   }
 }
 

@@ -8,57 +8,39 @@
  * @module
  */
 import { shortened, UserError } from "../../base/errors.ts";
-import {
-  decompressWhole,
-  type InputStream,
-  openInput,
-  STANDARD_INPUT,
-} from "../../io/compression/decompress.ts";
+import { type InputStream, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
-import { type Finding, giveTime, type ReadingOptions, type Rejection } from "../formats/format.ts";
-import { MeasurementReader } from "../formats/reader.ts";
-import { beginsAsJson, endResults, MIN_HEAD_CHARACTERS, NOT_A_RESULT } from "../formats/registry.ts";
 import {
-  type JsonMark,
-  JsonObjectScanner,
-  type JsonPiece,
-  MAX_OBJECT_BYTES,
-} from "../../io/text/json_stream.ts";
-import { ToUtf8 } from "../../io/text/utf8.ts";
+  type Finding,
+  giveTime,
+  type JsonResult,
+  type ReadingOptions,
+  type Rejection,
+} from "../formats/format.ts";
+import { MeasurementReader } from "../formats/reader.ts";
+import { NOT_A_RESULT } from "../formats/registry.ts";
 import { isArchive, isParquet, readMembers } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { ownReading, readParquetTable } from "../measurement_files/parquet_table.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
-import { KindCounts, listOfCounts, RejectLog, trueAdvice } from "../measurement_files/rejects.ts";
+import {
+  KindCounts,
+  listOfCounts,
+  RejectLog,
+  type RejectReason,
+  trueAdvice,
+} from "../measurement_files/rejects.ts";
 import { DuplicateSet, isSameResult, moveUniqueRows, type ResultKey, rowsOf } from "./duplicates.ts";
 import { ImportedNames } from "./imported_names.ts";
-import {
-  FOUND,
-  type JobResults,
-  type PieceOptions,
-  pieceOptions,
-  PieceReader,
-  type PieceResults,
-  PING,
-  PING_NUMBERS,
-  type ReadPiece,
-} from "./json_pieces.ts";
 import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 
 /** Resident memory without keys, measured with several GB of results. */
 const RUNTIME_BYTES = 200e6;
-const WORKER_BYTES = 60e6; // including its pieces
-/** Number of workers that one thread can keep busy, since it cuts the text and merges the results. */
-const MAX_WORKERS = 4;
 /** The keys' share of the remaining memory, and their minimum share of the whole memory limit. */
 const KEYS_SHARE = 0.7;
 const LEAST_KEYS_SHARE = 0.1;
-/** Smaller inputs are read before a worker has even started. */
-const PARALLEL_FROM_BYTES = 1 << 20;
-/** Files up to this size are sent to a worker whole. */
-const MAX_SMALL_BYTES = 1 << 20;
-/** How much of a compressed file is used to recognise its format. */
-const HEAD_BYTES = 512;
+/** Reasons of damaged lines and objects, which may not have been results. */
+const DAMAGE: readonly RejectReason[] = ["invalidJson", "objectTooLong"];
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** Options of {@link importMeasurements}. */
@@ -71,8 +53,6 @@ export interface ImportOptions extends ReadingOptions {
   rejectsPath?: string;
   /** Where to write the names of addresses (see `ImportedNames`); not written by default. */
   namesPath?: string;
-  /** Threads that read results, including this one; 1 by default. The output does not depend on it. */
-  numThreads?: number;
   /** Aborts the import. */
   signal?: AbortSignal;
   /** Called with notes about the data for the user. */
@@ -111,13 +91,11 @@ export async function importMeasurements(
 ): Promise<ImportSummary> {
   const rowsPath = `${outputPath}.rows`;
   using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
-  const numThreads = 1 + numWorkersFor(paths, options);
-  const maxBytes = memoryForKeys(options.memoryLimitBytes - (numThreads - 1) * WORKER_BYTES);
+  const maxBytes = memoryForKeys(options.memoryLimitBytes);
   const duplicates = new DuplicateSet({ maxBytes });
   const importer = new Importer(new RowSink(writer), duplicates, options);
-  using files = new FileReader(importer, numThreads, options);
+  const files = new FileReader(importer, options);
   for (const path of paths) await files.read(path);
-  await files.finish();
   const summary = importer.finish(paths);
   if (options.namesPath !== undefined) importer.names.write(options.namesPath);
   writer.close();
@@ -135,150 +113,62 @@ export async function importMeasurements(
 }
 
 /** Reads files in order and passes their contents to an importer. */
-class FileReader implements Disposable {
-  readonly #reading: PieceOptions;
-  readonly #pieces: PieceReader;
+class FileReader {
+  /** Number of (compressed) bytes read so far. */
   #numBytes = 0;
-  /** The file of JSON whose results were read last. */
-  #file: { path: string } | undefined;
 
-  constructor(readonly importer: Importer, numThreads: number, readonly options: ImportOptions) {
-    this.#reading = pieceOptions(readingOf(options));
-    const onFile = (file: { path: string }) => this.#beginFile(file);
-    this.#pieces = new PieceReader(this.#reading, { numThreads, onFile, signal: options.signal });
-  }
+  constructor(readonly importer: Importer, readonly options: ImportOptions) {}
 
-  /** Reads a file. Its last pieces are taken with the next file. @throws {UserError} If it cannot be read. */
+  /** @throws {UserError} If the file cannot be read. */
   async read(path: string): Promise<void> {
     this.options.signal?.throwIfAborted();
+    const { options, options: { onNote: log } } = this;
     const onBytes = (count: number) => this.#numBytes += count;
     if (isArchive(path)) {
-      const { options: { onNote }, options } = this;
-      for await (const member of readMembers(path, { reading: readingOf(options), log: onNote, onBytes })) {
-        await this.#readStream({ path: member.path }, this.#pieces, member);
-      }
-      return;
-    }
-    if (isParquet(path)) return await this.#readParquet(path);
-    const isSmall = path !== STANDARD_INPUT && fingerprint(path).sizeBytes <= MAX_SMALL_BYTES;
-    // Not readFileSync(), so that messages of workers are received between files.
-    const whole = isSmall ? await Deno.readFile(path) : new Uint8Array(0);
-    const head = decompressWhole(whole.subarray(0, HEAD_BYTES), MAX_SMALL_BYTES, { isHead: true });
-    if (head && beginsWithJson(head, this.#reading)) {
-      this.#numBytes += whole.length;
-      await this.#take(this.#pieces.read({ path }, this.#numBytes, { whole }));
-    } else await this.#readStream({ path }, this.#pieces, await openInput(path, { onBytes }));
-  }
-
-  async finish(): Promise<void> {
-    await this.#take(this.#pieces.rest());
-    this.#beginFile(undefined);
-  }
-
-  /** Ends the file before. @throws {FormatError} If its results contradict each other. */
-  #beginFile(file: { path: string } | undefined): void {
-    const last = this.#file;
-    this.#file = file;
-    if (!last || last === file) return;
-    endResults(this.#reading, last.path, (finding) => this.importer.addFinding(last, finding, 0));
-  }
-
-  async #take(read: AsyncIterable<ReadPiece>): Promise<void> {
-    for await (const { file, found, numBytes } of read) {
-      if (found) this.importer.addPiece(file, found);
-      else {
-        // Read as a stream and in this thread, to keep the order of files.
-        using here = new PieceReader(this.#reading, { ...this.#pieces.threads, numThreads: 1 });
-        await this.#readStream(file, here, await openInput(file.path));
-      }
-      this.#report(numBytes);
-    }
-  }
-
-  #report(bytes: number): void {
-    this.options.onProgress?.({ bytes, rows: this.importer.numRows });
+      const members = readMembers(path, { reading: options, log, onBytes });
+      for await (const member of members) await this.#readStream(member.path, member);
+    } else if (isParquet(path)) await this.#readParquet(path);
+    else await this.#readStream(path, await openInput(path, { onBytes }));
   }
 
   async #readParquet(path: string): Promise<void> {
-    await this.finish();
     const file = { path };
     const reading = await ownReading(path, this.options);
     if (reading) {
       this.options.onReading?.(reading);
       for await (const batch of readMeasurements([path], { rejects: this.importer.rejects })) {
-        this.options.signal?.throwIfAborted();
         this.importer.addRows(rowsOf(batch), batch.numRowsRead);
-        this.#report(this.#numBytes);
+        this.#report();
       }
     }
     for await (const found of reading ? [] : readParquetTable(path, this.options)) {
-      this.options.signal?.throwIfAborted();
       for (const { finding, line } of found) this.importer.addFinding(file, finding, line);
-      this.#report(this.#numBytes);
+      this.#report();
     }
     this.#numBytes += fingerprint(path).sizeBytes;
   }
 
-  /** Reads a file as a stream; JSON is cut into pieces. */
-  async #readStream(
-    file: { path: string },
-    pieces: PieceReader,
-    { compression, chunks }: InputStream,
-  ): Promise<void> {
-    const { path } = file;
-    const { onReading } = this.options;
-    const options = { ...this.#reading, onReading, isCompressed: compression !== "none" };
-    const scanner = new JsonObjectScanner(path, { ...options, isLines: true });
-    const cut: JsonPiece[] = [];
-    const json = {
-      push: (chunk: Uint8Array) => void cut.push(scanner.push(chunk)),
-      end: () => scanner.end(),
-    };
-    const take = (finding: Finding, line: number) => this.importer.addFinding(file, finding, line);
-    const reader = new MeasurementReader(path, options, take, json);
-    const takeNext = async () => {
-      for (const piece of cut.splice(0)) await this.#take(pieces.read(file, this.#numBytes, piece));
-      if (reader.format !== "json") this.#report(this.#numBytes);
-    };
-    let isFirst = pieces === this.#pieces;
+  async #readStream(path: string, { compression, chunks }: InputStream): Promise<void> {
+    const file = { path };
+    const options = { ...this.options, isCompressed: compression !== "none" };
+    const reader = new MeasurementReader(
+      path,
+      options,
+      (finding, line, from) => this.importer.addFinding(file, finding, line, from),
+    );
     for await (const chunk of chunks) {
-      this.options.signal?.throwIfAborted();
-      // Findings in text are taken at once, so pieces of earlier files have to be taken before.
-      if (isFirst && !beginsWithJson(chunk, this.#reading)) await this.finish();
-      isFirst = false;
       reader.push(chunk);
-      await takeNext();
+      this.#report();
     }
     reader.end();
-    await takeNext();
+    this.#report();
   }
 
-  [Symbol.dispose](): void {
-    this.#pieces[Symbol.dispose]();
+  /** @throws The reason of the signal, once it is aborted. */
+  #report(): void {
+    this.options.signal?.throwIfAborted();
+    this.options.onProgress?.({ bytes: this.#numBytes, rows: this.importer.numRows });
   }
-}
-
-/** Whether a file that begins with `head` is certainly JSON. */
-function beginsWithJson(head: Uint8Array, options: ReadingOptions): boolean {
-  const text = new TextDecoder().decode(new ToUtf8().push(head));
-  return text.trim().length >= MIN_HEAD_CHARACTERS && beginsAsJson(text, options);
-}
-
-/** Picks the reading options that can be sent to workers. */
-function readingOf(options: ReadingOptions): ReadingOptions {
-  const { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS, zone } = options;
-  return { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS, zone };
-}
-
-/** Returns as many workers as requested and useful, using at most half of the memory. */
-function numWorkersFor(
-  paths: readonly string[],
-  { numThreads = 1, memoryLimitBytes }: ImportOptions,
-): number {
-  const sizeBytes = paths.reduce((sum, path) => sum + inputFingerprint(path).sizeBytes, 0);
-  if (sizeBytes < PARALLEL_FROM_BYTES && !paths.includes(STANDARD_INPUT)) return 0;
-  const numInMemory = Math.floor((memoryLimitBytes - RUNTIME_BYTES) / 2 / WORKER_BYTES);
-  return Math.max(0, Math.min(numThreads - 1, MAX_WORKERS, numInMemory));
 }
 
 function memoryForKeys(limitBytes: number): number {
@@ -290,14 +180,10 @@ class Importer {
   readonly rejects = new RejectLog();
   readonly names = new ImportedNames();
   readonly #skipped = new KindCounts();
-  /** Number of results before each open container. */
-  readonly #resultsBefore: number[] = [];
   #file = { path: "" };
   /** Number of the next result in the file, from 0. */
   #index = 0;
   #numPings = 0;
-  /** Number of results of any kind, including pings. */
-  #numResults = 0;
   /** Number of objects and lines that may have been results. */
   #numDamaged = 0;
   #numDuplicates = 0;
@@ -305,7 +191,10 @@ class Importer {
   #lastKey: ResultKey | undefined;
   #isLastRepeated = false;
   /** Ids, seen so far, of objects with several results. */
-  readonly #measurementIds = new Set<string>();
+  readonly #objectIds = new Set<string>();
+  /** The object of the last finding in JSON, and whether it repeats an earlier one. */
+  #lastObject: JsonResult | undefined;
+  #isLastObjectRepeated = false;
 
   constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
 
@@ -321,53 +210,23 @@ class Importer {
     }
   }
 
-  addFinding(file: { path: string }, finding: Finding, line: number): void {
-    this.#begin(file);
+  addFinding(file: { path: string }, finding: Finding, line: number, from?: JsonResult): void {
+    if (file !== this.#file) [this.#file, this.#index] = [file, 0];
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);
-    if ("reason" in finding) {
-      return this.#reject({ ...finding, found: `line ${line}: ${finding.found}` }, { isPing: true });
+    if (from && this.#isRepeatedObject(from)) {
+      this.#numDuplicates++;
+      return;
     }
-    if (!this.#isNew(finding, { line })) return;
+    if ("reason" in finding) return this.#reject({ ...finding, found: `line ${line}: ${finding.found}` });
+    this.#numPings++;
+    this.#index++;
+    if (!this.#hasTime(finding.eventTimeUs, line)) return;
+    // A complete result is a duplicate even directly after a result with the same key.
+    if (from?.hasKeys) this.#lastKey = undefined;
+    if (this.#isRepeated(finding)) return;
+    if (from) this.names.add(finding);
     const { rttsMs, numLost } = finding;
     for (let i = 0; i < rttsMs.length; i++) this.sink.add(finding, rttsMs[i], numLost[i]);
-  }
-
-  /** Takes the next piece of JSON, or a whole file. */
-  addPiece(file: { path: string }, { marks, results }: NonNullable<JobResults>): void {
-    this.#begin(file);
-    const { ends, kinds, pings, rejections, skipped, measurements } = results;
-    for (const reading of results.readings) this.options.onReading?.(reading);
-    for (const [index, name] of results.names) this.names.addName(results.addresses[index], name);
-    const next = { result: 0, mark: 0, ping: 0, row: 0, rejection: 0, skipped: 0, measurement: 0 };
-    let endOfRepeated = 0;
-    for (let object = 0; object <= ends.length; object++) {
-      for (; marks[next.mark]?.numBefore === object; next.mark++) this.#addMark(marks[next.mark]);
-      for (; next.result < ends[object]; next.result++) {
-        const kind = kinds[next.result];
-        const isRepeated = next.result < endOfRepeated && kind !== FOUND.skipped;
-        if (isRepeated) {
-          this.#numResults++;
-          this.#numDuplicates++;
-        }
-        if (kind === FOUND.measurement) {
-          const { id, numResults } = measurements[next.measurement++];
-          // Only the first object with an id counts.
-          if (this.#measurementIds.has(id)) endOfRepeated = next.result + 1 + numResults;
-          this.#measurementIds.add(id);
-        } else if (kind === FOUND.ping || kind === FOUND.record) {
-          if (!isRepeated) this.#addPing(results, next, kind === FOUND.ping);
-          next.row += pings[next.ping + PING.numRows];
-          next.ping += PING_NUMBERS;
-        } else if (kind === FOUND.nothing) this.#skipped.add(NOT_A_RESULT);
-        else if (kind === FOUND.skipped) {
-          this.#numResults++;
-          this.#skipped.add(skipped[next.skipped++]);
-        } else {
-          const rejection = rejections[next.rejection++];
-          if (!isRepeated) this.#reject(rejection, { isPing: kind === FOUND.rejected });
-        }
-      }
-    }
   }
 
   /**
@@ -393,52 +252,27 @@ class Importer {
     };
   }
 
-  #begin(file: { path: string }): void {
-    if (file === this.#file) return;
-    this.#file = file;
-    this.#index = 0;
-  }
-
-  /** Counts a damaged line, or an object that is too long to be parsed and contains no results. */
-  #addMark({ kind, offsetBytes }: JsonMark): void {
-    const place = `at byte ${offsetBytes}`;
-    if (kind === "damaged") this.#reject({ reason: "invalidJson", found: place }, { isPing: false });
-    else if (kind === "begin") this.#resultsBefore.push(this.#numResults);
-    else if (this.#resultsBefore.pop() === this.#numResults) {
-      const found = `${place}: more than ${MAX_OBJECT_BYTES} bytes`;
-      this.#reject({ reason: "objectTooLong", found }, { isPing: false });
-    }
-  }
-
-  #reject(rejection: Rejection, { isPing }: { isPing: boolean }): void {
-    if (isPing) {
-      this.#numPings++;
-      this.#numResults++;
-    } else this.#numDamaged++;
+  #reject(rejection: Rejection): void {
+    if (DAMAGE.includes(rejection.reason)) this.#numDamaged++;
+    else this.#numPings++;
     this.#addReject(rejection, this.#index++);
   }
 
-  /**
-   * Counts a ping. @returns Whether its time is possible and it is not a duplicate. @param isResult Whether
-   * it is a complete result.
-   */
-  #isNew(ping: ResultKey, { line, isResult = false }: { line?: number; isResult?: boolean }): boolean {
-    this.#numPings++;
-    this.#numResults++;
-    this.#index++;
-    if (!this.#hasTime(ping.eventTimeUs, line)) return false;
-    // A complete result is a duplicate even directly after a result with the same key.
-    if (isResult) this.#lastKey = undefined;
-    return !this.#isRepeated(ping);
+  /** Whether an earlier object had the same id: only the first one counts. */
+  #isRepeatedObject(object: JsonResult): boolean {
+    if (object === this.#lastObject) return this.#isLastObjectRepeated;
+    this.#lastObject = object;
+    this.#isLastObjectRepeated = object.id !== undefined && this.#objectIds.has(object.id);
+    if (object.id !== undefined) this.#objectIds.add(object.id);
+    return this.#isLastObjectRepeated;
   }
 
-  /** Rejects results with an impossible time. @param line The line, for the reason. */
-  #hasTime(eventTimeUs: number, line?: number): boolean {
+  /** Rejects results with an impossible time. @param line For the reason. */
+  #hasTime(eventTimeUs: number, line: number): boolean {
     if (isUsableTime(eventTimeUs)) return true;
-    const place = line ? `line ${line}: ` : "";
     const rejection: Rejection = Number.isNaN(eventTimeUs)
-      ? { reason: "nullValue", found: `${place}time`, advice: giveTime(this.options) }
-      : { reason: "timeInFuture", found: place + new Date(eventTimeUs / 1000).toISOString() };
+      ? { reason: "nullValue", found: `line ${line}: time`, advice: giveTime(this.options) }
+      : { reason: "timeInFuture", found: `line ${line}: ${new Date(eventTimeUs / 1000).toISOString()}` };
     this.#addReject(rejection, this.#index - 1);
     return false;
   }
@@ -456,28 +290,6 @@ class Importer {
       if (this.#isLastRepeated) this.#numDuplicates++;
     }
     return this.#isLastRepeated;
-  }
-
-  /** Takes a ping at the given indexes of the columns. @param isResult Whether it is a complete result. */
-  #addPing(
-    { pings, rows, addresses }: PieceResults,
-    { ping, row: firstRow }: { ping: number; row: number },
-    isResult: boolean,
-  ): void {
-    const result = {
-      msmId: pings[ping + PING.msmId],
-      prbId: pings[ping + PING.prbId],
-      eventTimeUs: pings[ping + PING.eventTimeUs],
-      sizeBytes: pings[ping + PING.sizeBytes],
-      ipVersion: pings[ping + PING.ipVersion],
-      srcAddr: addresses[pings[ping + PING.src]],
-      dstAddr: addresses[pings[ping + PING.dst]],
-    };
-    if (!this.#isNew(result, { isResult })) return;
-    this.names.addRow(result);
-    for (let i = firstRow; i < firstRow + pings[ping + PING.numRows]; i++) {
-      this.sink.add(result, rows[2 * i], rows[2 * i + 1]);
-    }
   }
 }
 

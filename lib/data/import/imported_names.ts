@@ -4,8 +4,9 @@
  *
  * @module
  */
+import { shortened } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
-import { faultOfName, namesCsv } from "../addresses/address_names.ts";
+import { faultOfName, MAX_NAME_LENGTH, namesCsv } from "../addresses/address_names.ts";
 import type { PingRow } from "../formats/format.ts";
 
 /** Maximum number of names, about 0.2 kB each. */
@@ -15,14 +16,18 @@ export class ImportedNames {
   /** Names by address. For each address, the first of these kinds that it has is written. */
   readonly #kinds = ["host", "probe", "measurement"].map(() => new Map<string, string | number>());
 
-  addName(address: string, name: string): void {
-    if (name !== address && faultOfName(name) === undefined) this.#add(0, address, name);
-  }
-
-  /** Adds the probe of a source and the measurement of a destination. @param row Ids may be NaN. */
-  addRow({ srcAddr, dstAddr, prbId, msmId }: Pick<PingRow, "srcAddr" | "dstAddr" | "prbId" | "msmId">) {
+  /** Adds the hosts, the probe of the source and the measurement of the destination. */
+  add({ srcAddr, srcName, dstAddr, dstName, prbId, msmId }: PingRow): void {
+    this.#addHost(srcAddr, srcName);
+    this.#addHost(dstAddr, dstName);
     if (!Number.isNaN(prbId)) this.#add(1, srcAddr, prbId);
     if (!Number.isNaN(msmId)) this.#add(2, dstAddr, msmId);
+  }
+
+  #addHost(address: string, name: string | undefined): void {
+    if (name === undefined || name === address) return;
+    const shown = shortened(name, MAX_NAME_LENGTH);
+    if (faultOfName(shown) === undefined) this.#add(0, address, shown);
   }
 
   #add(kind: number, address: string, name: string | number): void {

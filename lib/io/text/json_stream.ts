@@ -48,7 +48,7 @@ export interface JsonMark {
   numBefore: number;
 }
 
-/** A slice of the text with only complete objects. Plain data, so that another thread can parse it. */
+/** A slice of the text with only complete objects. */
 export interface JsonPiece {
   bytes: Uint8Array<ArrayBuffer>;
   /** Offset of the first byte in the text. */

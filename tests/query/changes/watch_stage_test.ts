@@ -60,7 +60,7 @@ Deno.test("watch reports alarms of standard input and names unusable lines", asy
   const [begin, end, ...others] = parse(stdout);
   assertEquals(others, []);
   assertEquals([begin.event, begin.time, end.event], ["begin", "2016-11-24T19:06:40Z", "end"]);
-  assertStringIncludes(stderr, "standard input, line 31: invalidJson, it is not JSON; left out");
+  assertStringIncludes(stderr, "standard input, line 31: invalidJson, it is not JSON (byte 1961); left out");
   assertStringIncludes(
     stderr,
     "130 measurements, 1 unusable (invalidJson 1), 0 late, 0 undecided, 1 pairs, 0 dropped, 1 alarms in 1 groups (0 open)",
