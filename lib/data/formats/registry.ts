@@ -57,7 +57,7 @@ const MAX_UNKNOWN_LINES = 1000;
 const MIN_LINES = 8;
 const SHOWN_RTT = /[=<,(] ?[\d.]+ ?ms\b/;
 /** A text that continues is recognised only from this many characters on. */
-export const MIN_HEAD_CHARACTERS = 32;
+const MIN_HEAD_CHARACTERS = 32;
 
 /** Formats whose fields `--columns` names. */
 const NAMED_BY_COLUMNS: readonly string[] = [smokeping.name, table.name];
@@ -126,7 +126,7 @@ export function endResults(...[options, path, take]: Parameters<NonNullable<Json
 }
 
 /** Whether a text that begins with `head` is read as JSON. */
-export function beginsAsJson(head: string, { format }: ReadingOptions): boolean {
+function beginsAsJson(head: string, { format }: ReadingOptions): boolean {
   const hasText = TEXT_FORMATS.some(({ name }) => name === format);
   if (format !== undefined && !hasText) return true;
   const hasJson = format === undefined || JSON_FORMATS.some(({ name }) => name === format);
