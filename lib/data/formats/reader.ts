@@ -14,6 +14,8 @@ const NEWLINE = 0x0a;
 export interface Found {
   finding: Finding;
   line: number;
+  /** Undefined for findings in text. */
+  from?: JsonResult | undefined;
 }
 
 export class MeasurementReader {
@@ -200,14 +202,18 @@ class JsonReader {
   }
 }
 
-/** Reads the measurements in a stream of bytes. @throws {UserError} As {@link MeasurementReader}. */
+/** The findings in a stream of bytes, chunk by chunk. @throws {UserError} As {@link MeasurementReader}. */
 export async function* readStream(
   chunks: AsyncIterable<Uint8Array>,
   path: string,
   options: ReadingOptions & { isCompressed?: boolean },
-): AsyncGenerator<Found> {
+): AsyncGenerator<Found[]> {
   let found: Found[] = [];
-  const reader = new MeasurementReader(path, options, (finding, line) => found.push({ finding, line }));
+  const reader = new MeasurementReader(
+    path,
+    options,
+    (finding, line, from) => found.push({ finding, line, from }),
+  );
   const taken = () => {
     const all = found;
     found = [];
@@ -215,8 +221,8 @@ export async function* readStream(
   };
   for await (const chunk of chunks) {
     reader.push(chunk);
-    yield* taken();
+    yield taken();
   }
   reader.end();
-  yield* taken();
+  yield taken();
 }

@@ -8,20 +8,14 @@
  * @module
  */
 import { shortened, UserError } from "../../base/errors.ts";
-import { type InputStream, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import { STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
-import {
-  type Finding,
-  giveTime,
-  type JsonResult,
-  type ReadingOptions,
-  type Rejection,
-} from "../formats/format.ts";
-import { MeasurementReader } from "../formats/reader.ts";
+import { giveTime, type JsonResult, type ReadingOptions, type Rejection } from "../formats/format.ts";
+import type { Found } from "../formats/reader.ts";
 import { NOT_A_RESULT } from "../formats/registry.ts";
-import { isArchive, isParquet, readMembers } from "../measurement_files/input_files.ts";
+import { isArchive, isParquet, readFindings } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
-import { ownReading, readParquetTable } from "../measurement_files/parquet_table.ts";
+import { ownReading } from "../measurement_files/parquet_table.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
 import {
   KindCounts,
@@ -94,8 +88,7 @@ export async function importMeasurements(
   const maxBytes = memoryForKeys(options.memoryLimitBytes);
   const duplicates = new DuplicateSet({ maxBytes });
   const importer = new Importer(new RowSink(writer), duplicates, options);
-  const files = new FileReader(importer, options);
-  for (const path of paths) await files.read(path);
+  await readFiles(paths, importer, options);
   const summary = importer.finish(paths);
   if (options.namesPath !== undefined) importer.names.write(options.namesPath);
   writer.close();
@@ -112,62 +105,36 @@ export async function importMeasurements(
   }
 }
 
-/** Reads files in order and passes their contents to an importer. */
-class FileReader {
-  /** Number of (compressed) bytes read so far. */
-  #numBytes = 0;
-
-  constructor(readonly importer: Importer, readonly options: ImportOptions) {}
-
-  /** @throws {UserError} If the file cannot be read. */
-  async read(path: string): Promise<void> {
-    this.options.signal?.throwIfAborted();
-    const { options, options: { onNote: log } } = this;
-    const onBytes = (count: number) => this.#numBytes += count;
-    if (isArchive(path)) {
-      const members = readMembers(path, { reading: options, log, onBytes });
-      for await (const member of members) await this.#readStream(member.path, member);
-    } else if (isParquet(path)) await this.#readParquet(path);
-    else await this.#readStream(path, await openInput(path, { onBytes }));
-  }
-
-  async #readParquet(path: string): Promise<void> {
-    const file = { path };
-    const reading = await ownReading(path, this.options);
+/** Passes the contents of files to an importer. @throws {UserError} If a file cannot be read. */
+async function readFiles(
+  paths: readonly string[],
+  importer: Importer,
+  options: ImportOptions,
+): Promise<void> {
+  let bytes = 0;
+  const onBytes = (count: number) => void (bytes += count);
+  const report = () => {
+    options.signal?.throwIfAborted();
+    options.onProgress?.({ bytes, rows: importer.numRows });
+  };
+  for (const path of paths) {
+    report();
+    const reading = !isArchive(path) && isParquet(path) ? await ownReading(path, options) : undefined;
     if (reading) {
-      this.options.onReading?.(reading);
-      for await (const batch of readMeasurements([path], { rejects: this.importer.rejects })) {
-        this.importer.addRows(rowsOf(batch), batch.numRowsRead);
-        this.#report();
+      options.onReading?.(reading);
+      for await (const batch of readMeasurements([path], { rejects: importer.rejects })) {
+        importer.addRows(rowsOf(batch), batch.numRowsRead);
+        report();
       }
+      onBytes(fingerprint(path).sizeBytes);
+      continue;
     }
-    for await (const found of reading ? [] : readParquetTable(path, this.options)) {
-      for (const { finding, line } of found) this.importer.addFinding(file, finding, line);
-      this.#report();
+    let file: string | undefined;
+    for await (const part of readFindings(path, options, { log: options.onNote, onBytes })) {
+      if (part.path !== file) importer.beginFile(file = part.path);
+      for (const found of part.found) importer.addFinding(found);
+      report();
     }
-    this.#numBytes += fingerprint(path).sizeBytes;
-  }
-
-  async #readStream(path: string, { compression, chunks }: InputStream): Promise<void> {
-    const file = { path };
-    const options = { ...this.options, isCompressed: compression !== "none" };
-    const reader = new MeasurementReader(
-      path,
-      options,
-      (finding, line, from) => this.importer.addFinding(file, finding, line, from),
-    );
-    for await (const chunk of chunks) {
-      reader.push(chunk);
-      this.#report();
-    }
-    reader.end();
-    this.#report();
-  }
-
-  /** @throws The reason of the signal, once it is aborted. */
-  #report(): void {
-    this.options.signal?.throwIfAborted();
-    this.options.onProgress?.({ bytes: this.#numBytes, rows: this.importer.numRows });
   }
 }
 
@@ -180,7 +147,7 @@ class Importer {
   readonly rejects = new RejectLog();
   readonly names = new ImportedNames();
   readonly #skipped = new KindCounts();
-  #file = { path: "" };
+  #path = "";
   /** Number of the next result in the file, from 0. */
   #index = 0;
   #numPings = 0;
@@ -210,8 +177,11 @@ class Importer {
     }
   }
 
-  addFinding(file: { path: string }, finding: Finding, line: number, from?: JsonResult): void {
-    if (file !== this.#file) [this.#file, this.#index] = [file, 0];
+  beginFile(path: string): void {
+    [this.#path, this.#index] = [path, 0];
+  }
+
+  addFinding({ finding, line, from }: Found): void {
     if ("skipped" in finding) return this.#skipped.add(finding.skipped);
     if (from && this.#isRepeatedObject(from)) {
       this.#numDuplicates++;
@@ -278,7 +248,7 @@ class Importer {
   }
 
   #addReject(rejection: Rejection, index: number): void {
-    this.rejects.add(rejection.reason, this.#file.path, index, trueAdvice(rejection, this.options));
+    this.rejects.add(rejection.reason, this.#path, index, trueAdvice(rejection, this.options));
   }
 
   /** Whether a row repeats an earlier result. Adjacent rows with one key belong to one result. */

@@ -12,7 +12,7 @@ import {
   takeHead,
 } from "../../io/compression/decompress.ts";
 import { tarMembers } from "../../io/compression/tar.ts";
-import { listInputs, type OnLink } from "../../io/files/inputs.ts";
+import { fingerprint, listInputs, type OnLink } from "../../io/files/inputs.ts";
 import { openRegularFile } from "../../io/files/byte_file.ts";
 import { NoMeasurementsError, type ReadingOptions, USUAL_READING } from "../formats/format.ts";
 import { type Found, MeasurementReader, readStream } from "../formats/reader.ts";
@@ -173,27 +173,27 @@ export function isParquet(path: string): boolean {
 }
 
 /**
- * The findings in a file, in order. `path`: the member of an archive that it is from.
+ * The findings in a file, in order and part by part. `path`: the file, or the member of an archive.
  *
- * @throws {UserError} If the file cannot be read.
+ * @param hooks As for {@link readMembers}. @throws {UserError} If the file cannot be read.
  */
 export async function* readFindings(
   path: string,
-  options: ReadingOptions,
-): AsyncGenerator<Found & { path?: string }> {
-  if (isArchive(path)) {
-    for await (const { path: member, compression, chunks } of readMembers(path, { reading: options })) {
-      const found = readStream(chunks, member, { ...options, isCompressed: compression !== "none" });
-      for await (const each of found) yield { ...each, path: member };
-    }
+  reading: ReadingOptions,
+  hooks: Omit<Parameters<typeof readMembers>[1], "reading"> = {},
+): AsyncGenerator<{ path: string; found: Found[] }> {
+  if (!isArchive(path) && isParquet(path)) {
+    for await (const found of readParquetTable(path, reading)) yield { path, found };
+    hooks.onBytes?.(fingerprint(path).sizeBytes);
     return;
   }
-  if (isParquet(path)) {
-    for await (const found of readParquetTable(path, options)) yield* found;
-    return;
+  const members = isArchive(path)
+    ? readMembers(path, { reading, ...hooks })
+    : [{ path, ...await openInput(path, hooks) }];
+  for await (const { path: member, compression, chunks } of members) {
+    const options = { ...reading, isCompressed: compression !== "none" };
+    for await (const found of readStream(chunks, member, options)) yield { path: member, found };
   }
-  const { compression, chunks } = await openInput(path);
-  yield* readStream(chunks, path, { ...options, isCompressed: compression !== "none" });
 }
 
 /**
@@ -212,8 +212,10 @@ export async function inOrderOfTime(paths: readonly string[], options: ReadingOp
 async function firstTimeUs(path: string, options: ReadingOptions): Promise<number> {
   if (path === STANDARD_INPUT) return 0;
   // A copy, since the records that are read here are no part of the data.
-  for await (const { finding } of readFindings(path, { ...options })) {
-    if ("eventTimeUs" in finding && finding.eventTimeUs > 0) return finding.eventTimeUs;
+  for await (const { found } of readFindings(path, { ...options })) {
+    for (const { finding } of found) {
+      if ("eventTimeUs" in finding && finding.eventTimeUs > 0) return finding.eventTimeUs;
+    }
   }
   return 0;
 }

@@ -106,7 +106,7 @@ export class ArrivingMeasurements {
       const path = "standard input";
       const { chunks } = await openInput(STANDARD_INPUT, { raw: chunksUntil(signal, Deno.stdin.readable) });
       const found = readStream(chunks, path, reading);
-      for await (const each of found) yield* this.#take(each, path);
+      for await (const part of found) for (const each of part) yield* this.#take(each, path);
     } else if (isFollowing) {
       yield* this.#follow();
     } else {

@@ -70,7 +70,9 @@ export class MeasurementFiles {
 
   /** Yields the measurements of a file in file order. @throws {UserError} If it cannot be read. */
   async *read(path: string): AsyncGenerator<FileMeasurement> {
-    for await (const found of readFindings(path, this.reading)) yield* this.take(found, found.path ?? path);
+    for await (const { found, path: member } of readFindings(path, this.reading)) {
+      for (const each of found) yield* this.take(each, member);
+    }
   }
 
   /** Yields the measurements of a finding; none if it cannot be used. */

@@ -71,9 +71,9 @@ Deno.test("measurement files in a tar archive are read like those of a folder, a
   const { names, lines } = listed(folder, { "results.tar.gz": gzipSync(tar), "e.csv": TABLE });
   assertEquals([names, lines], [["e.csv", "results.tar.gz"], []]);
   const rows = new Map<string | undefined, number>();
-  for await (const { finding, path: member } of readFindings(path, USUAL_READING)) {
-    assert("rttsMs" in finding);
-    rows.set(member, 1 + (rows.get(member) ?? 0));
+  for await (const { found, path: member } of readFindings(path, USUAL_READING)) {
+    assert(found.every(({ finding }) => "rttsMs" in finding));
+    rows.set(member, found.length + (rows.get(member) ?? 0));
   }
   assertEquals([...rows], [[`${path}:d/a.csv`, 1], [`${path}:d/b.jsonl.gz`, 1], [
     `${path}:d/long.log`,
@@ -127,7 +127,7 @@ Deno.test("a file that is named is read whatever it contains, and so is a folder
   const paths = listMeasurementFiles([join(folder.path, "*.txt")]);
   assertEquals(paths.length, 2);
   await assertRejects(
-    () => readFindings(paths[0], USUAL_READING).next(),
+    () => Array.fromAsync(readFindings(paths[0], USUAL_READING)),
     NoMeasurementsError,
     "found the columns and, more",
   );
