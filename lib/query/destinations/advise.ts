@@ -162,9 +162,36 @@ function* mostInformative<P extends { readonly nodes: DesignPair }>(
 /** Maximum number of known addresses that are proposed: the most measured ones. */
 const MAX_PROPOSED = 256;
 
+interface KnownPair {
+  readonly source: Uint8Array;
+  readonly destination: Uint8Array;
+  readonly isMeasured: boolean;
+}
+
+/**
+ * The pairs of an address with the most measured known addresses: with destinations of the training data or, if
+ * no source is the address, with its sources.
+ */
+export function knownPairsOf(
+  { trainingData }: Pick<PingModel, "trainingData">,
+  address: Uint8Array,
+): KnownPair[] {
+  const tables = tablesOf(trainingData);
+  const isSource = tables.some((table) => (table.address(address)?.asSource.measurements ?? 0) > 0);
+  const role = isSource ? "asDestination" : "asSource";
+  return [...trainingData.known.addresses()]
+    .filter((other) => other[role].measurements > 0 && other.bytes.length === address.length)
+    .sort((a, b) => b[role].measurements - a[role].measurements).slice(0, MAX_PROPOSED)
+    .map(({ bytes }) => {
+      const [source, destination] = isSource ? [address, bytes] : [bytes, address];
+      const isMeasured = tables.some((table) => table.pair(source, destination).measurements > 0);
+      return { source, destination, isMeasured };
+    });
+}
+
 /**
  * Chooses which measurements of an address would tell the most about its RTTs to all known addresses, without
- * asking the model: to destinations of the training data or, if no source is the address, from its sources.
+ * asking the model.
  *
  * @returns `proposed`: best first; empty if the model has no coordinates. `numMeasured`: how many of these
  *   addresses it was measured with.
@@ -173,32 +200,19 @@ export function proposalsFor(
   model: Pick<PingModel, "config" | "weights" | "trainingData">,
   address: Uint8Array,
   budget: number,
-): { proposed: { source: Uint8Array; destination: Uint8Array }[]; numMeasured: number } {
+): { proposed: KnownPair[]; numMeasured: number } {
   if (!model.config.coordinates) return { proposed: [], numMeasured: 0 };
-  const tables = tablesOf(model.trainingData);
-  const isSource = tables.some((table) => (table.address(address)?.asSource.measurements ?? 0) > 0);
-  const role = isSource ? "asDestination" : "asSource";
-  const pairs = [...model.trainingData.known.addresses()]
-    .filter((other) => other[role].measurements > 0 && other.bytes.length === address.length)
-    .sort((a, b) => b[role].measurements - a[role].measurements).slice(0, MAX_PROPOSED)
-    .map(({ bytes }) =>
-      isSource ? { source: address, destination: bytes } : { source: bytes, destination: address }
-    );
-  const nodes = designNodes(
-    model,
-    pairs.map(({ source, destination }) => ({
-      source: prefixOfAddress(source),
-      destination: prefixOfAddress(destination),
-    })),
-  );
-  const designed = pairs.map((pair) => ({
+  const asked = knownPairsOf(model, address).map((pair) => ({
     ...pair,
-    nodes: [nodes(prefixOfAddress(pair.source)), nodes(prefixOfAddress(pair.destination))] as const,
+    ends: { source: prefixOfAddress(pair.source), destination: prefixOfAddress(pair.destination) },
+  }));
+  const nodes = designNodes(model, asked.map(({ ends }) => ends));
+  const designed = asked.map((pair) => ({
+    ...pair,
+    nodes: [nodes(pair.ends.source), nodes(pair.ends.destination)] as const,
   }));
   for (const { nodes } of designed) want(nodes);
-  const left = designed.filter(({ source, destination }) =>
-    tables.every((table) => table.pair(source, destination).measurements === 0)
-  );
+  const left = designed.filter(({ isMeasured }) => !isMeasured);
   return { proposed: [...mostInformative(left, budget)], numMeasured: designed.length - left.length };
 }
 

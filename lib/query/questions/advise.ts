@@ -2,7 +2,9 @@
 import * as z from "zod";
 import { formatMs } from "../../base/text.ts";
 import { formatTable } from "../../base/text_table.ts";
-import { withName } from "../../data/addresses/ip_prefix.ts";
+import { UserError } from "../../base/errors.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import { isAddress, withName } from "../../data/addresses/ip_prefix.ts";
 import type { FileQuery } from "../rtt/query_file.ts";
 import { basisKindSchema } from "../../data/addresses/known_addresses.ts";
 import { inField, parseEnds, parseQuestion } from "../rtt/rtt_question.ts";
@@ -33,7 +35,10 @@ const pairs = (most: number) =>
   z.array(z.union([end, pair])).min(1).max(most)
     .meta({ examples: [["198.51.100.7", "203.0.113.5"]] });
 const candidates = (most: number) =>
-  pairs(most).describe("candidates to measure: destinations of the source, or objects with src and dst");
+  pairs(most).optional().describe(
+    "candidates to measure: destinations of the source, or objects with src and dst (pairs of the source and " +
+      "the most measured addresses that were not measured)",
+  );
 const targets = (most: number) =>
   pairs(most).optional().describe("the pairs whose RTTs are wanted, in the same form (all candidates)");
 
@@ -75,11 +80,25 @@ export const advise = question({
   }),
   async ask(asking, { src, candidates, targets, budget = 20, time, context, draws: numDraws, seed }) {
     const { model } = asking;
-    const { adviseOn, requireCoordinates } = await import("../destinations/advise.ts");
+    const { adviseOn, knownPairsOf, requireCoordinates } = await import("../destinations/advise.ts");
     const { prepareQuery } = await import("../rtt/answer_queries.ts");
     requireCoordinates(model);
-    const { timeS, context: shared } = readSource({ src: src ?? "0.0.0.0", time, context }, model.places);
-    const read = (list: typeof candidates, name: string) =>
+    const { source, timeS, context: shared } = readSource(
+      { src: src ?? "0.0.0.0", time, context },
+      model.places,
+    );
+    const unmeasured = () => {
+      const known = src === undefined || !isAddress(source) ? [] : knownPairsOf(model, source.bytes);
+      const pairs = known.filter(({ isMeasured }) => !isMeasured);
+      if (pairs.length > 0) {
+        return pairs.map((pair) => ({ src: formatAddress(pair.source), dst: formatAddress(pair.destination) }));
+      }
+      throw new UserError({
+        path: ["candidates"],
+        found: "found none, and src is not an address with known ones left to measure",
+      });
+    };
+    const read = (list: z.output<ReturnType<typeof pairs>>, name: string) =>
       list.map((each, i): FileQuery => {
         const { src: from = src, dst, context }: z.output<typeof pair> = typeof each === "string"
           ? { dst: each }
@@ -92,7 +111,7 @@ export const advise = question({
         });
       });
     const wanted = {
-      candidates: read(candidates, "candidates"),
+      candidates: read(candidates ?? unmeasured(), "candidates"),
       targets: targets && read(targets, "targets"),
     };
     const { length: numTargets } = wanted.targets ?? wanted.candidates;

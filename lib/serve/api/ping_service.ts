@@ -203,7 +203,7 @@ export class PingService {
 /** The operations that the page uses, on a server or on the model in the browser's worker. */
 export type PingApi = Pick<
   PingService,
-  "rtt" | "rttBatch" | "destinations" | "nearest" | "map" | "place" | "places" | "score" | "model"
+  "rtt" | "rttBatch" | "destinations" | "nearest" | "advise" | "map" | "place" | "places" | "score" | "model"
 >;
 
 const MAX_EXAMPLES = 4;

@@ -20,6 +20,7 @@ import { formatTime } from "../../base/text.ts";
 import { ANY_TIME, periodOf, startTime } from "./texts.ts";
 import { curlGet } from "./saved_files.tsx";
 import type { PingApi } from "../api/ping_service.ts";
+import { MeasureNext } from "./advise_part.tsx";
 import { HOUR_S, Strip } from "./strip.tsx";
 
 export function AddressFields(
@@ -72,6 +73,16 @@ export function AskPart(part: PartProps) {
               curves={curves}
               command={hasServer && question !== null && (() => curlGet("v1/rtt", { ...question }))}
             />
+            {value && hasCoordinates(model.value)
+              ? (["src", "dst"] as const).map((end) => (
+                <MeasureNext
+                  key={`${end} ${value[end]}`}
+                  api={api}
+                  end={value[end]}
+                  seen={value.basis[end]}
+                />
+              ))
+              : null}
           </>
         )}
       </AnswerState>
@@ -86,6 +97,12 @@ export function AskPart(part: PartProps) {
         : null}
     </>
   );
+}
+
+/** Whether a model can tell what to measure next. */
+function hasCoordinates(model: ModelAnswer | undefined): boolean {
+  const { coordinates } = (model?.config.model ?? {}) as { coordinates?: object | null };
+  return Boolean(coordinates);
 }
 
 /** The current hour, or the last hour of old data, in Unix seconds. */

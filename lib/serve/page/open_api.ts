@@ -73,6 +73,7 @@ function httpApi(base: string): PingApi {
     destinations: postQuestion("destinations"),
     nearest: postQuestion("nearest"),
     map: postQuestion("map"),
+    advise: postQuestion("advise"),
     place: postQuestion("place"),
     places: postQuestion("places"),
     score: postLines("v1/score"),
@@ -117,7 +118,18 @@ function problemIn(text: string): AskProblem | undefined {
 const WORKER = "worker.js";
 
 const OPERATIONS: readonly (keyof PingApi)[] = [
-  ...["rtt", "rttBatch", "destinations", "nearest", "map", "place", "places", "score", "model"] as const,
+  ...[
+    "rtt",
+    "rttBatch",
+    "destinations",
+    "nearest",
+    "advise",
+    "map",
+    "place",
+    "places",
+    "score",
+    "model",
+  ] as const,
 ];
 
 interface Asked {

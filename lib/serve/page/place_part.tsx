@@ -23,7 +23,11 @@ export function WhereIs({ api, src }: { api: PingApi; src: string }) {
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Where is {src} by its RTTs?</summary>
-      <AnswerState answer={answer} doing="Locating it">
+      <AnswerState
+        answer={answer}
+        doing="Locating it"
+        summary={({ located, notes = [] }) => located ? `It is at ${textOf(located)}.` : notes.join(" ")}
+      >
         {({ located, contradicted, notes = [] }) =>
           located
             ? (

@@ -31,12 +31,11 @@ export function SitesPart({ api, hasServer, sources, destinations, time }: {
   const [wanted, setWanted] = useState<string>();
   const answer = useAnswer(wanted === key ? key : null, (signal) => api.nearest(question, signal));
   return (
-    <>
-      {wanted === key ? null : (
-        <button type="button" class="quiet" onClick={() => setWanted(key)}>
-          Which destinations serve all sources best?
-        </button>
-      )}
+    <details
+      open={wanted === key}
+      onToggle={(event) => setWanted(event.currentTarget.open ? key : undefined)}
+    >
+      <summary>Which destinations serve all sources best?</summary>
       <AnswerState
         answer={answer}
         doing="Ranking destinations"
@@ -52,7 +51,7 @@ export function SitesPart({ api, hasServer, sources, destinations, time }: {
           </>
         )}
       </AnswerState>
-    </>
+    </details>
   );
 }
 

@@ -141,6 +141,9 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes i
     assertEquals(advice.map(({ basis }: { basis: string }) => basis), ["guess", "guess", "guess"]);
     const pairs = write("pairs.csv", "src,dst", ...KNOWN.map((dst) => `${NEW_ADDRESS},${dst}`));
     assertEquals(await adviceOf("--candidates", pairs), advice);
+    const unmeasured: { src: string; dst: string }[] = await adviceOf("--src", NEW_ADDRESS);
+    assertEquals(new Set(unmeasured.map(({ src }) => src)).size, 3);
+    assert(unmeasured.every(({ src, dst }) => KNOWN.includes(src) && dst === NEW_ADDRESS));
     const more = write(
       "more.csv",
       "dst,src",
@@ -156,6 +159,7 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes i
         [["--src", "10.0.0.0/40", "--candidates", anchors], 2, "Cannot use --src 10.0.0.0/40"],
         [["--candidates", anchors], 1, `Cannot read ${anchors}: line 1: found no src, expected an IPv4`],
         [["--src", NEW_ADDRESS, "--candidates", write("none.txt", "")], 1, "it contains no candidates"],
+        [["--src", KNOWN[0]], 1, "candidates: found none, and src is not an address with known ones left"],
         [
           ["--src", NEW_ADDRESS, "--candidates", many],
           1,

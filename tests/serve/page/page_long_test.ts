@@ -11,7 +11,7 @@ import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { writePool } from "../../../lib/train/checkpoint_files.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
-import { tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
+import { KNOWN, NEW_ADDRESS, tinyLocatedModel, tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
 import { hasBrowser, TestBrowser } from "../../base/report/browser.ts";
 import { until } from "../../until.ts";
@@ -304,12 +304,15 @@ pageTest("the page works without a mouse, and shows errors beside their fields",
     await settled(page);
     const chosen = page.getByRole("gridcell", { selected: true });
     assertMatch(await chosen.innerText(), /\d.*lost/s);
-    await page.getByRole("button", { name: "Which destinations serve all sources best?" }).click();
+    const best = "Which destinations serve all sources best?";
+    await page.getByText(best).focus();
+    await page.keyboard.press("Enter");
     const together = page.getByRole("region", { name: "Destinations together" });
     assertMatch(
       await together.innerText(),
       new RegExp(`(${DST}|203.0.113.9).* s from (${SRC}|192.0.2.2).* ms`, "s"),
     );
+    assertEquals(await focused(page), best, "the focus stays");
     assertEquals(complaints, []);
   });
 
@@ -503,6 +506,27 @@ Deno.test({
       await using browser = await TestBrowser.start();
       for (const [name, test] of PAGE_TESTS) await t.step(name, (t) => test(t, opener(browser, server)));
     }, { scale: 12 }),
+});
+
+Deno.test({
+  name: "the page proposes what to measure next about an address that training did not measure",
+  ignore: !hasBrowser(),
+  fn: () =>
+    withRowCheckpoint(async (at) => {
+      await using server = await TestServer.start(at("run"));
+      await using browser = await TestBrowser.start();
+      const { page } = await lookedAt(
+        opener(browser, server),
+        `#ask?src=${NEW_ADDRESS}&dst=${DST}&time=${TIME}`,
+        async (page) => {
+          await page.getByText("What to measure next").focus();
+          await page.keyboard.press("Enter");
+          await page.getByRole("status").getByText(/^The best: [\d.]+ to 192\.0\.2\.77\.$/).waitFor();
+        },
+      );
+      const table = await page.getByRole("region", { name: `Measurements of ${NEW_ADDRESS}` }).innerText();
+      assertEquals(table.match(/ to 192\.0\.2\.77\s+[\d.]+ \w+\s+[\d.]+ \w+/g)?.length, KNOWN.length);
+    }, tinyLocatedModel()),
 });
 
 Deno.test({
