@@ -312,10 +312,10 @@ function both(
 //
 // The addresses are fitted together, as `adapt` fits those of a file. The given measurements have a known
 // address at the other end, so the rows of each address depend only on its own measurements. Fitting each
-// address alone would still give slightly different numbers: a new row of a shorter prefix belongs to all new
-// addresses under it, a row starts from the mean of the known addresses that any of them was measured with,
-// and sums are rounded in another order. An address for which no row is free is fitted in a further round,
-// which starts from the trained model again.
+// address alone would still give different numbers: measured pairs of one address are neighbours of pairs of
+// others (`lib/model/pool/pair_neighbours.ts`), a row starts from the mean of the known addresses that any of
+// them was measured with, and sums are rounded in another order. An address for which no row is free is fitted
+// in a further round, which starts from the trained model again.
 
 interface AdaptFit {
   numMeasurements: number;
@@ -401,8 +401,7 @@ async function forecastAdapted(
 
 // Measurements of new addresses: a few of each address to learn from, and others to judge forecasts by.
 //
-// Only replies between a new and a known address count. So the given measurements of one address say nothing
-// about another.
+// Only replies between a new and a known address count.
 
 /** Called for each probe row, and the signal to stop. */
 interface RowHooks {

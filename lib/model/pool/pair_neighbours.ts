@@ -94,7 +94,9 @@ export function neighbourTensors(name: MemoryName) {
 }
 
 function savedPairs(name: MemoryName, measured: readonly PairEnds[]): Map<string, TensorArray> {
-  const roles = (["source", "destination"] as const).map((role) => new Set(measured.map((pair) => pair[role])));
+  const roles = (["source", "destination"] as const).map((role) =>
+    new Set(measured.map((pair) => pair[role]))
+  );
   const names = roles.flatMap((ends) => [...ends]);
   const [sources, destinations] = roles.map((ends, i) =>
     new Map(Array.from(ends, (end, row) => [end, row + i * roles[0].size]))
@@ -116,7 +118,10 @@ function loadedPairs(tensors: Tensors, name: MemoryName, placeOf: PlaceOf) {
   if (!tensors.has(of.ends[0])) return { ends: [[], []], pairs: [] };
   const rows = tensorOf(tensors, of.pairs[0], "U32");
   const ends = endsOf(tensorOf(tensors, of.ends[0], "U8"), rows, of.pairs[1].length, placeOf);
-  const pairs = Array.from({ length: rows.length / 2 }, (_, i) => [rows[2 * i], rows[2 * i + 1] - ends[0].length]);
+  const pairs = Array.from(
+    { length: rows.length / 2 },
+    (_, i) => [rows[2 * i], rows[2 * i + 1] - ends[0].length],
+  );
   return { ends, pairs };
 }
 
@@ -168,7 +173,9 @@ class PairNeighbours {
   readonly #logs = new Map<number, readonly number[]>();
 
   constructor(tensors: Tensors, readonly placeOf: PlaceOf) {
-    const [trained, adapted] = (["pool", "adapted"] as const).map((name) => loadedPairs(tensors, name, placeOf));
+    const [trained, adapted] = (["pool", "adapted"] as const).map((name) =>
+      loadedPairs(tensors, name, placeOf)
+    );
     this.#ends = trained.ends.map((ends, role) => [...ends, ...adapted.ends[role]]);
     const later = adapted.pairs.map((pair) => pair.map((end, role) => trained.ends[role].length + end));
     this.#numTrained = trained.pairs.length;

@@ -91,7 +91,10 @@ export const advise = question({
       const known = src === undefined || !isAddress(source) ? [] : knownPairsOf(model, source.bytes);
       const pairs = known.filter(({ isMeasured }) => !isMeasured);
       if (pairs.length > 0) {
-        return pairs.map((pair) => ({ src: formatAddress(pair.source), dst: formatAddress(pair.destination) }));
+        return pairs.map((pair) => ({
+          src: formatAddress(pair.source),
+          dst: formatAddress(pair.destination),
+        }));
       }
       throw new UserError({
         path: ["candidates"],
