@@ -17,7 +17,7 @@ import { VERSION } from "../base/version.ts";
 import { evaluateAdapted } from "./sections/adapt_section.ts";
 import { forecastInThread, forecastsBetween, forecastWithBaselines } from "./baselines/baseline_forecasts.ts";
 import { chosenBaselines } from "./baselines/standard.ts";
-import type { PlaceOf } from "../model/pool/placed_pairs.ts";
+import type { PlaceOf } from "../model/pool/forecast.ts";
 import { evaluatePlaces, placeLookup } from "./sections/place_section.ts";
 import { type DrawnRankings, drawRankings, evaluateRankings } from "./sections/ranking_section.ts";
 import { evaluateBits } from "./sections/bits_section.ts";

@@ -13,12 +13,8 @@ import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY, PLACE_TABLE } from "./m
 import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { faultOfWeights, MEMORIES, NUM_COMPONENTS, weightsOf } from "./pool/forecasts.ts";
-import {
-  faultsOfNeighbours,
-  NEIGHBOUR_WEIGHTS,
-  NEIGHBOUR_WIDTHS,
-  neighbourTensors,
-} from "./pool/pair_neighbours.ts";
+import { faultsOfPairs as faultsOfMeasuredPairs, pairTensors } from "./pool/measured_pairs.ts";
+import { NEIGHBOUR_WEIGHTS, NEIGHBOUR_WIDTHS } from "./pool/pair_neighbours.ts";
 import { faultsOfIdentities, IDENTITIES } from "./pool/identities.ts";
 import { indexOfCode } from "./pool/kernel_mixture.ts";
 import { type MemoryName, memoryTensors } from "./pool/pair_memory.ts";
@@ -157,7 +153,7 @@ function* faultsBetween(tensors: Tensors): Generator<string> {
   const fits = tensors.get(nameOfCoordinates("fits"));
   if (fits) yield* faultsOfFits(fits);
   if (tensors.has(ADAPTED_COLUMNS[0][0])) yield* faultsOfPairs(tensors, "adapted");
-  if (tensors.has(neighbourTensors("adapted").ends[0])) yield* faultsOfNeighbours(tensors, "adapted");
+  if (tensors.has(pairTensors("adapted").ends[0])) yield* faultsOfMeasuredPairs(tensors, "adapted");
   yield* faultsOfIdentities(tensors);
   // `Pool` rejects weights that another version fitted.
   if (!tensors.has(POOL_TENSORS.range[0]) || faultOfWeights(tensors) !== undefined) return;

@@ -47,6 +47,7 @@ import { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { pValueOfNoReply, pValueOfReply } from "../../lib/query/score/surprise.ts";
 
 import { IDENTITIES } from "../../lib/model/pool/identities.ts";
+import { recallFrom } from "../../lib/model/pool/forecast.ts";
 import { PAIR_NEIGHBOURS } from "../../lib/model/pool/pair_neighbours.ts";
 import type { PooledForecast } from "../../lib/model/pool/pool.ts";
 import { fitPool } from "../../lib/model/pool/pool_fit.ts";
@@ -224,7 +225,7 @@ Deno.test("EXACT.md: neighbours", () => {
     ).sort((a: Hashes, b: Hashes) => keyOfHashes(a) - keyOfHashes(b));
     const rows = Uint32Array.from(hosts.flatMap(({ hash1, hash2, host }: Vector) => [hash1, hash2, host]));
     const tensors = new Map([...tables.save(fitPool([])), [IDENTITIES[0], rows] as const]);
-    const known = PAIR_NEIGHBOURS.open(tensors, placeOf);
+    const known = recallFrom(tensors, placeOf)(PAIR_NEIGHBOURS);
     for (const [source, destination, cell, kernels] of questions) {
       const found = known.nearest({ source, destination });
       assertEquals(found?.cell ?? null, cell);

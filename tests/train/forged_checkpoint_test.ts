@@ -149,8 +149,6 @@ Deno.test("a checkpoint with extreme but possible numbers yields possible answer
       ["model.safetensors", ["coordinates.fits", "all", 0]],
       ["pool.safetensors", ["pool.factors", 0, 1e9]],
       ["pool.safetensors", ["pool.regression", "all", 0.5]],
-      ["pool.safetensors", ["pool.kriging_kernel", "all", 0]],
-      ["pool.safetensors", ["pool.kriging_pairs", 2, 1e9]],
       ["pool.safetensors", ["pool.failure_weights", "all", 0]],
     ];
     for (const [file, change] of changes) {

@@ -15,9 +15,9 @@ import {
   NUM_NEWEST,
   type Pair,
   PlacedPairs,
-  type PlaceOf,
   placesOf,
-} from "../../model/pool/placed_pairs.ts";
+} from "./placed_pairs.ts";
+import type { PlaceOf } from "../../model/pool/forecast.ts";
 import { FeatureRows, type ForestSize, type RandomForest } from "../../model/pool/random_forest.ts";
 import {
   type Baseline,

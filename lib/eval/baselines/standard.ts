@@ -11,7 +11,7 @@ import { BiasedFactorisationBaseline, DmfsgdBaseline, LogAlsBaseline } from "./f
 import { HiddenMarkovBaseline } from "./hidden_markov.ts";
 import { LastSeenBaseline, MedianBaseline } from "./histories.ts";
 import { ALL_KERNELS, KERNEL_AVERAGE, PairKernelBaseline } from "./pair_kernels.ts";
-import type { PlaceOf } from "../../model/pool/placed_pairs.ts";
+import type { PlaceOf } from "../../model/pool/forecast.ts";
 import { CountryBaseline, DistanceBaseline, PlaceForestBaseline } from "./place_rivals.ts";
 import { TunedBaseline } from "./tuned.ts";
 import { VivaldiBaseline } from "./vivaldi.ts";

@@ -21,7 +21,7 @@ import { AddressEmbeddings } from "../../model/address_embeddings.ts";
 import { NO_ROW } from "../../model/embedding_table.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
-import type { PlaceOf } from "../../model/pool/placed_pairs.ts";
+import type { PlaceOf } from "../../model/pool/forecast.ts";
 import type { EvalCase } from "../cases.ts";
 import {
   ClusterBootstrap,

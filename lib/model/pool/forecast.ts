@@ -4,13 +4,23 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import type { Tensors } from "../../base/safetensors_header.ts";
+import type { LocatedPlace } from "../../data/addresses/place_table.ts";
 import type { Hashes } from "../embedding_table.ts";
 import type { Tensor } from "../possible_numbers.ts";
 import type { RttEstimate } from "../selected_rows.ts";
 import type { AskedPair } from "./asked_pair.ts";
 import { type Kernel, kernelsOfWidth } from "./kernel_mixture.ts";
-import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
+
+/** Returns the place of an address given as text; undefined if it is not known. */
+export type PlaceOf = (address: string) => LocatedPlace | undefined;
+
+/** The names of a pair's endpoints, any text. */
+export interface PairEnds {
+  source: string;
+  destination: string;
+}
 
 /** A forecast of several kernel mixtures, each of which has a weight per kind of question. */
 export interface Forecast {
@@ -46,22 +56,38 @@ export interface KnownOfQuestion {
   /** RTTs in the context from the source to other destinations. */
   readonly inContext: readonly number[];
   readonly ofAll: readonly number[];
-  readonly recall: <T>(memory: Memory<T>) => T;
+  readonly recall: Recall;
+}
+
+/** What a forecast needs of a pool's tensors. It is opened once. */
+export interface Recalled<T> {
+  open(tensors: Tensors, known: { placeOf: PlaceOf; recall: Recall }): T;
+}
+export type Recall = <T>(memory: Recalled<T>) => T;
+
+/** Opens each memory of a pool on first use. @param tensors A pool's tensors. */
+export function recallFrom(tensors: Tensors, placeOf: PlaceOf): Recall {
+  const opened = new Map<unknown, unknown>();
+  const recall: Recall = <T>(memory: Recalled<T>) =>
+    getOrMake(opened, memory, () => memory.open(tensors, { placeOf, recall })) as T;
+  return recall;
 }
 
 /** Tensors of a checkpoint that are learned from pairs, for one or more forecasts. */
-export interface Memory<T> {
+export interface Memory<T> extends Recalled<T> {
   readonly tensors: Readonly<Record<string, Tensor>>;
-  /** Whether it answers about unknown addresses; the fit hides an address by learning without it. */
-  readonly knowsUnknown: boolean;
-  /** @param options `earlier`: the tensors learned before any address was hidden. */
-  learn(
-    pairs: readonly TrainingPair[],
-    options: { placeOf: PlaceOf; seed: number; earlier: Tensors | undefined },
-  ): Tensors;
-  open(tensors: Tensors, placeOf: PlaceOf): T;
+  learn(pairs: readonly TrainingPair[], options: { placeOf: PlaceOf; seed: number }): Learned;
   /** Describes broken rules that involve several numbers. Tensors without numbers break no rule. */
   faults?(tensors: Tensors): Iterable<string>;
+}
+
+export interface Learned {
+  readonly tensors: Tensors;
+  /**
+   * Learns without some of the pairs: the fit hides an address that way. Undefined for a memory that does not
+   * answer about unknown addresses.
+   */
+  readonly without?: (isHidden: (pair: TrainingPair) => boolean) => Tensors;
 }
 
 /** A pair of the training data in one direction. */

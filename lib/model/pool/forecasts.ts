@@ -16,7 +16,8 @@ import { kriging } from "./forecasts/kriging.ts";
 import { pairMemory } from "./forecasts/pair_memory.ts";
 import { usualRtts } from "./forecasts/usual_rtts.ts";
 import type { Kernel } from "./kernel_mixture.ts";
-import { NEIGHBOUR_WEIGHTS, NUM_NEIGHBOUR_CELLS, PAIR_NEIGHBOURS } from "./pair_neighbours.ts";
+import { MEASURED_PAIRS } from "./measured_pairs.ts";
+import { NEIGHBOUR_WEIGHTS, NUM_NEIGHBOUR_CELLS } from "./pair_neighbours.ts";
 import { NUM_KINDS } from "./question_kinds.ts";
 
 /** All forecasts, in the order in which their kernels are summed. New ones go last. */
@@ -32,7 +33,7 @@ const FORECASTS: readonly Forecast[] = [
 /** The memories of all forecasts, without duplicates. */
 export const MEMORIES: ReadonlySet<Memory<unknown>> = new Set([
   ...FORECASTS.flatMap(({ memory }) => memory ?? []),
-  PAIR_NEIGHBOURS,
+  MEASURED_PAIRS,
 ]);
 
 const WEIGHTS = "pool.weights";

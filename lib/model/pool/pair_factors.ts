@@ -110,7 +110,6 @@ class PairFactors {
 /** Vectors of addresses, fitted to all pairs or to a sample of {@link MAX_FACTORED}. */
 export const PAIR_FACTORS: Memory<PairFactors> = {
   tensors: TENSORS,
-  knowsUnknown: false,
   learn(directed, { seed }) {
     const keyOf = ({ hashes: [a, b] }: TrainingPair) => keyOfHashes(pairHashes(a, b));
     const sorted = directed.toSorted((a, b) => keyOf(a) - keyOf(b));
@@ -118,7 +117,7 @@ export const PAIR_FACTORS: Memory<PairFactors> = {
     const pairs = sorted.filter((pair, i) => i === 0 || keyOf(pair) !== keyOf(sorted[i - 1]));
     const random = new RandomStream(seed, "pool/pairs of vectors");
     const chosen = drawDistinct(pairs.length, Math.min(pairs.length, MAX_FACTORED), random).sort();
-    return PairFactors.fit(Array.from(chosen, (i) => pairs[i]), seed);
+    return { tensors: PairFactors.fit(Array.from(chosen, (i) => pairs[i]), seed) };
   },
   open: (tensors) => new PairFactors(tensors),
   *faults(tensors) {

@@ -20,7 +20,7 @@ import type { ModelConfig } from "../model_config.ts";
 import { CODE, COUNT, HASHES, SHARE, type Tensor, whole } from "../possible_numbers.ts";
 import { AGE, type AgeCurve, ageCurveOf, ageShares, widenedKernels } from "./age.ts";
 import { AskedPair } from "./asked_pair.ts";
-import type { KnownOfQuestion, Memory } from "./forecast.ts";
+import { type KnownOfQuestion, type Recall, recallFrom } from "./forecast.ts";
 import {
   END_OF_MEMORY,
   EVEN,
@@ -48,6 +48,7 @@ import {
   type KnownTries,
   type Tried,
 } from "./no_reply.ts";
+import { pairTensors } from "./measured_pairs.ts";
 import {
   CollectedPair,
   memoriesOf,
@@ -64,7 +65,6 @@ import {
   NEIGHBOUR_WIDTHS,
   type Neighbours,
   neighboursOf,
-  neighbourTensors,
 } from "./pair_neighbours.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { kindOf, NUM_KINDS } from "./question_kinds.ts";
@@ -88,7 +88,7 @@ export const POOL_COLUMNS: readonly Tensor[] = [
 ];
 
 /** The tensors of measurements that an adaptation added. */
-export const ADAPTED_COLUMNS: readonly Tensor[] = [memoryTensors("adapted"), neighbourTensors("adapted")]
+export const ADAPTED_COLUMNS: readonly Tensor[] = [memoryTensors("adapted"), pairTensors("adapted")]
   .flatMap(Object.values<Tensor>);
 
 export function poolShapes(tensors: Tensors): Map<string, number[]> {
@@ -150,8 +150,6 @@ export interface PooledForecast {
   /** Adds this probability for all codes of each first byte. @param out (first bytes). */
   addToFirstBytes(out: Float64Array): void;
 }
-
-type Recall = KnownOfQuestion["recall"];
 
 export class Pool {
   readonly #embeddings: AddressEmbeddings | undefined;
@@ -223,11 +221,9 @@ export class Pool {
     this.#embeddings.load(weights);
   }
 
-  /** Opens each memory on first use, with the places of the checkpoint. @param tensors A pool's tensors. */
+  /** Opens memories with the places of the checkpoint. @param tensors A pool's tensors. */
   recallOf(tensors: Tensors): Recall {
-    const opened = new Map<unknown, unknown>();
-    const placeOf = (address: string) => this.#embeddings?.placeOf(addressBytes(address));
-    return <T>(memory: Memory<T>) => getOrMake(opened, memory, () => memory.open(tensors, placeOf)) as T;
+    return recallFrom(tensors, (address) => this.#embeddings?.placeOf(addressBytes(address)));
   }
 
   /** Mixes the simple forecasts of a question with the weights of its kind. */

@@ -14,6 +14,7 @@ import { type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_tab
 import { type AgeCurve, ageTensor, USUAL_AGE } from "./age.ts";
 import { type AgeCase, fitAge } from "./age_fit.ts";
 import type { Tensor } from "../possible_numbers.ts";
+import type { Learned, PlaceOf, TrainingPair } from "./forecast.ts";
 import { MEMORIES, namedWeights, type PoolWeights } from "./forecasts.ts";
 import { CollectedIdentities } from "./identities.ts";
 import { AskedPair } from "./asked_pair.ts";
@@ -30,7 +31,6 @@ import {
   usualPairTensor,
 } from "./pair_memory.ts";
 import type { PairMeasurements } from "./time_kernels.ts";
-import type { PlaceOf } from "./placed_pairs.ts";
 import { POOL_TENSORS, rangeAround } from "./pool.ts";
 
 const MAX_PAIRS = 2 ** 19;
@@ -80,7 +80,7 @@ export class PoolTables {
   #least = Infinity;
   #greatest = 0;
   #numCollected = 0;
-  #learned: Tensors | undefined;
+  #learned: readonly Learned[] | undefined;
   #remembered: Tensors | undefined;
 
   /**
@@ -160,7 +160,7 @@ export class PoolTables {
       ...saved,
       ...this.identities.save(),
       ...this.#remembered ??= this.#remember(measured),
-      ...this.#learned ??= this.learned(),
+      ...this.learned(),
     ]);
   }
 
@@ -177,8 +177,15 @@ export class PoolTables {
     ]);
   }
 
-  /** Learns what forecasts remember; with hidden addresses only what answers about unknown addresses. */
-  learned(without?: Fold): Tensors {
+  /** What forecasts remember; with hidden addresses only what answers about unknown addresses. */
+  learned(hidden?: Fold): Tensors {
+    const learned = this.#learned ??= this.#learn();
+    if (!hidden) return new Map(learned.flatMap(({ tensors }) => [...tensors]));
+    const isHidden = ({ hashes }: TrainingPair) => partOf(hashes[hidden.role]) === hidden.number;
+    return new Map(learned.flatMap(({ without }) => [...without?.(isHidden) ?? []]));
+  }
+
+  #learn(): Learned[] {
     const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, own }) =>
       [0, 1].filter((from) => measured[from] > failed[from]).map((from) => {
         const [source, destination] = [ends[from], ends[1 - from]];
@@ -192,11 +199,8 @@ export class PoolTables {
           },
         };
       })
-    ).filter(({ hashes }) => !without || partOf(hashes[without.role]) !== without.number);
-    const memories = [...MEMORIES].filter(({ knowsUnknown }) => !without || knowsUnknown);
-    return new Map(
-      memories.flatMap((memory) => [...memory.learn(pairs, { ...this, earlier: this.#learned })]),
     );
+    return [...MEMORIES].map((memory) => memory.learn(pairs, this));
   }
 
   /** Fitted to later results of a sample of pairs, with the measurements before them. */

@@ -15,7 +15,7 @@ import {
   withEmbeddingUpdate,
 } from "../../model/embedding_update.ts";
 import { withMeasurements } from "../../model/pool/pair_memory.ts";
-import { withNeighbours } from "../../model/pool/pair_neighbours.ts";
+import { withPairs } from "../../model/pool/measured_pairs.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { ADAPT_DEFAULTS } from "./adapt_defaults.ts";
 import { fitFreeRows, type FitOptions } from "./fit.ts";
@@ -194,7 +194,7 @@ export class AdaptedModel {
     const fresh = measurements.filter((measurement) => !this.#remembered.has(measurement));
     if (!this.pool || fresh.length === 0) return;
     for (const measurement of fresh) this.#remembered.add(measurement);
-    this.pool = withNeighbours(withMeasurements(this.pool, fresh), fresh);
+    this.pool = withPairs(withMeasurements(this.pool, fresh), fresh);
   }
 
   /** Counts the replies that rows were fitted to, skipping addresses without a row, which learned nothing. */

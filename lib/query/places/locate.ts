@@ -19,7 +19,7 @@ import { quantileOfSample, quantileOfSorted } from "../../base/sample_statistics
 import { KM_PER_MS, lightSlackKm } from "../../data/addresses/light_floor.ts";
 import { type LeastRttNode, type LeastRtts, otherEnd } from "../../data/addresses/least_rtts.ts";
 import { distanceKm, type PlaceTable, type Position } from "../../data/addresses/place_table.ts";
-import { fitDistances } from "../../model/pool/placed_pairs.ts";
+import { expectedLog, fitDistances } from "../../model/pool/distance_regression.ts";
 
 /** An address with a known place and the shortest RTT from there. */
 export interface Landmark {
@@ -281,10 +281,10 @@ function weightsOfSites(table: PlaceTable, asNumber?: number): Float64Array {
 
 /** ln RTT by the distance. */
 function expectedLogs(rtts: LeastRtts): (km: number) => number {
-  const { base, slope } = fitDistances(
+  const regression = fitDistances(
     rtts.pairs().map(({ distanceKm, rttMs }) => ({ km: distanceKm, log: Math.log(rttMs) })),
   );
-  return (km) => base + Math.log1p(slope * km);
+  return (km) => expectedLog(km, regression);
 }
 
 function keyOf({ latitude, longitude }: Position): string {

@@ -2,20 +2,19 @@ import { assert, assertEquals } from "@std/assert";
 import type { Tensors } from "../../../lib/base/safetensors_header.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { quantileOfSample } from "../../../lib/base/sample_statistics.ts";
-import type { TrainingPair } from "../../../lib/model/pool/forecast.ts";
+import { recallFrom, type TrainingPair } from "../../../lib/model/pool/forecast.ts";
 import { PAIR_FACTORS } from "../../../lib/model/pool/pair_factors.ts";
 import { hashesOf } from "../../../lib/model/embedding_table.ts";
 
 const NUM_NODES = 40;
 const END = Array.from({ length: NUM_NODES }, (_, i) => hashesOf(Uint8Array.of(192, 0, 2, i)));
 const placeOf = () => undefined;
-const open = (tensors: Tensors) => PAIR_FACTORS.open(tensors, placeOf);
+const open = (tensors: Tensors) => recallFrom(tensors, placeOf)(PAIR_FACTORS);
 const learned = (pairs: readonly Omit<TrainingPair, "source" | "destination">[]) =>
   PAIR_FACTORS.learn(pairs.map((pair) => ({ source: "", destination: "", ...pair })), {
     placeOf,
     seed: 0,
-    earlier: undefined,
-  });
+  }).tensors;
 
 /** Pairs of a mesh: RTTs are products of vectors of length 3, except a tenth that are 50 times as long. */
 function mesh() {

@@ -6,7 +6,9 @@ import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { hashesOf } from "../../../lib/model/embedding_table.ts";
 import { IDENTITIES } from "../../../lib/model/pool/identities.ts";
 import { withMeasurements } from "../../../lib/model/pool/pair_memory.ts";
-import { PAIR_NEIGHBOURS, withNeighbours } from "../../../lib/model/pool/pair_neighbours.ts";
+import { recallFrom } from "../../../lib/model/pool/forecast.ts";
+import { withPairs } from "../../../lib/model/pool/measured_pairs.ts";
+import { PAIR_NEIGHBOURS } from "../../../lib/model/pool/pair_neighbours.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 
@@ -44,7 +46,7 @@ const ASKED = { source: "10.0.1.1", destination: "10.1.0.1" };
 
 /** The cell of the nearest neighbours of the asked pair, and the RTTs in ms, rounded. */
 function nearest(tensors: Tensors) {
-  const found = PAIR_NEIGHBOURS.open(tensors, placeOf).nearest(ASKED);
+  const found = recallFrom(tensors, placeOf)(PAIR_NEIGHBOURS).nearest(ASKED);
   if (!found) return undefined;
   assertAlmostEquals(found.logs.reduce((sum, { mass }) => sum + mass, 0), 1, 1e-12);
   return { cell: found.cell, rttsMs: found.logs.map(({ log }) => Math.round(Math.exp(log))) };
@@ -110,9 +112,9 @@ Deno.test("pairs of an adaptation are neighbours too, and count as much as the n
       rttCode: encodeRttCode(rttMs),
       timeS: 1_800_000_000 + i,
     }));
-    return withNeighbours(withMeasurements(tensors, given), given);
+    return withPairs(withMeasurements(tensors, given), given);
   };
-  const worthOf = (tensors: Tensors) => PAIR_NEIGHBOURS.open(tensors, placeOf).nearest(ASKED)?.worth;
+  const worthOf = (tensors: Tensors) => recallFrom(tensors, placeOf)(PAIR_NEIGHBOURS).nearest(ASKED)?.worth;
   const trained = learned([["10.0.1.2", "10.1.0.1", 20], ["10.0.4.1", "10.1.0.1", 90]]);
   // No nearer pair, and more measurements of a pair of the training data, which is no new one.
   const farther = adaptedTo(trained, ["10.0.4.9", "10.1.0.1", 70], ["10.0.1.2", "10.1.0.1", 22]);

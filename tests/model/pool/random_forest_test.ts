@@ -1,14 +1,13 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { named } from "../../../lib/base/errors.ts";
-import { tensorOf } from "../../../lib/base/safetensors_header.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
+import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { countryNumber, type LocatedPlace } from "../../../lib/data/addresses/place_table.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { hashesOf } from "../../../lib/model/embedding_table.ts";
-import type { TrainingPair } from "../../../lib/model/pool/forecast.ts";
+import { recallFrom } from "../../../lib/model/pool/forecast.ts";
 import { PAIR_FOREST } from "../../../lib/model/pool/pair_forest.ts";
-import { KRIGING_TENSORS } from "../../../lib/model/pool/pair_kriging.ts";
+import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { type Fold, partOf, PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { RandomForest } from "../../../lib/model/pool/random_forest.ts";
 
@@ -60,28 +59,35 @@ function placeOf(name: string): LocatedPlace {
 }
 const rttMs = (a: number, b: number) => 5 + 60 * Math.abs(a - b);
 
-const hashes = hashesOf(Uint8Array.of(10, 0, 0, 1));
-
-function pairsOf(numHosts: number): TrainingPair[] {
+function pairsOf(numHosts: number): [source: string, destination: string, rttMs: number][] {
   const hosts = Array.from({ length: 3 * numHosts }, (_, i) => `10.${i % 3}.0.${i}`);
   const random = new RandomStream(3, "tests/pair forest");
   return hosts.flatMap((source) =>
-    hosts.filter((each) => each !== source && random.float64() < 0.5).map((destination) => ({
+    hosts.filter((each) => each !== source && random.float64() < 0.5).map((
+      destination,
+    ): [string, string, number] => [
       source,
       destination,
-      hashes: [hashes, hashes],
-      rttsMs: Array.from(
-        { length: 3 },
-        () => rttMs(cityOf(source), cityOf(destination)) * (0.95 + 0.1 * random.float64()),
-      ),
-    }))
+      rttMs(cityOf(source), cityOf(destination)) * (0.95 + 0.1 * random.float64()),
+    ])
   );
 }
 
+/** A pool's tables of pairs, each measured three times. */
+function tablesOf(pairs: readonly (readonly [source: string, destination: string, rttMs: number])[]) {
+  const tables = new PoolTables(placeOf, { seed: 1 });
+  for (const [source, destination, rttMs] of pairs) {
+    const [a, b] = [source, destination].map((name) => PoolTables.endOf(addressBytes(name)));
+    for (let i = 0; i < 3; i++) {
+      tables.add(a, b, encodeRttCode(rttMs * (0.99 + 0.01 * i)), 1_700_000_000 + i);
+    }
+  }
+  return tables;
+}
+
 Deno.test("PAIR_FOREST estimates unknown hosts by their places, from its tensors alone", () => {
-  const pairs = pairsOf(20);
-  const tensors = PAIR_FOREST.learn(pairs, { placeOf, seed: 1, earlier: undefined });
-  const forest = PAIR_FOREST.open(tensors, placeOf);
+  const tensors = tablesOf(pairsOf(10)).save(fitPool([]));
+  const forest = recallFrom(tensors, placeOf)(PAIR_FOREST);
   for (const [from, to] of [[0, 1], [2, 0], [1, 1]]) {
     for (const ends of [["9.1", "9.2"], ["0.3", "9.1"], ["9.1", "0.4"]]) {
       const asked = { source: `10.${from}.${ends[0]}`, destination: `10.${to}.${ends[1]}` };
@@ -92,13 +98,17 @@ Deno.test("PAIR_FOREST estimates unknown hosts by their places, from its tensors
       }
     }
   }
-  assertEquals(PAIR_FOREST.learn(pairs, { placeOf, seed: 1, earlier: undefined }), tensors);
-  const numbers = [...tensors.values()].reduce((sum, { length }) => sum + length, 0);
-  assert(4 * numbers < 2 ** 20, `${4 * numbers} bytes`);
+  assertEquals(tablesOf(pairsOf(10)).save(fitPool([])), tensors);
+  const numbers = Object.values(PAIR_FOREST.tensors).reduce(
+    (sum, [name]) => sum + named(tensors, name).length,
+    0,
+  );
+  assert(4 * numbers < 2 ** 21, `${4 * numbers} bytes`);
 });
 
 Deno.test("PAIR_FOREST without pairs returns no estimate", () => {
-  const forest = PAIR_FOREST.open(PAIR_FOREST.learn([], { placeOf, seed: 0, earlier: undefined }), placeOf);
+  const tables = new PoolTables();
+  const forest = recallFrom(tables.learned(), placeOf)(PAIR_FOREST);
   const asked = { source: "10.0.0.1", destination: "10.1.0.2" };
   assertEquals([...forest.logs(asked), ...forest.krigedLogs(asked)], []);
 });
@@ -110,26 +120,13 @@ Deno.test("PoolTables learns from all pairs, or from those without a part of the
     (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)),
   );
   for (const other of others) tables.add(source, other, encodeRttCode(20), 1_700_000_000);
-  // Two excesses per destination: its own and that from the source's country. Seven are of other things.
-  const numPairs = (without?: Fold) =>
-    Math.max(0, named(tables.learned(without), "pool.excesses").length / 2 - 7) / 2;
+  const numPairs = (hidden?: Fold) => named(tables.learned(hidden), "pool.neighbour_pairs").length / 2;
   assertEquals(numPairs(), 8);
   const number = partOf(source.hashes);
   assertEquals(numPairs({ role: 0, number }), 0);
   const inPart = others.filter(({ hashes }) => partOf(hashes) === number).length;
   assertEquals(numPairs({ role: 1, number }), 8 - inPart);
-});
-
-Deno.test("PAIR_FOREST learns from at most 32,768 pairs", () => {
-  const hashes = [{ hash1: 1, hash2: 1 }, { hash1: 2, hash2: 2 }] as const;
-  const pairs = Array.from({ length: 2 ** 15 + 100 }, (_, i) => {
-    const source = `10.0.${i >> 8}.${i & 255}`;
-    return { source, destination: "10.9.0.1", hashes, rttsMs: [20] };
-  });
-  const [name, { length }] = KRIGING_TENSORS.kernel;
-  const earlier = new Map([[name, new Float32Array(length).fill(0.03)]]);
-  const tensors = PAIR_FOREST.learn(pairs, { placeOf: () => undefined, seed: 0, earlier });
-  // All pairs have the same destination.
-  const counts = tensorOf(tensors, "pool.excesses", "F32").filter((_, i) => i % 2 === 1);
-  assertEquals(counts.reduce((most, count) => Math.max(most, count), 0), 2 ** 15);
+  // Without a source, nothing is left to learn from.
+  assertEquals(named(tables.learned({ role: 0, number }), "pool.roots").length, 0);
+  assert(!tables.learned({ role: 0, number }).has("pool.factors"));
 });

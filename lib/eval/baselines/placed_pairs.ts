@@ -6,19 +6,10 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
-import { logOfRtt } from "../coordinates/rtt_scale.ts";
-import { advance, beginAddress, keyOfHashes } from "../embedding_table.ts";
-
-/** Returns the place of an address given as text; undefined if it is not known. */
-export type PlaceOf = (address: string) => LocatedPlace | undefined;
-
-/** The names of a pair's endpoints, any text. */
-export interface PairEnds {
-  source: string;
-  destination: string;
-}
+import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
+import { expectedLog, fitDistances, type Regression } from "../../model/pool/distance_regression.ts";
+import type { PairEnds, PlaceOf } from "../../model/pool/forecast.ts";
 
 export interface PairMeasurement extends PairEnds {
   /** Null for no reply, which is ignored. */
@@ -62,25 +53,6 @@ export interface Pair {
 const PRIOR_PAIRS = 2;
 /** Number of a pair's newest RTTs that its median is taken over. */
 export const NUM_NEWEST = 9;
-/** The slowest and the fastest rise per km, relative to the RTT at 0 km, and the number of values to try. */
-const [SLOWEST, FASTEST, NUM_SLOPES] = [1e-5, 0.3, 40];
-const MAX_FITTED = 4096;
-
-/** Maximum number of excesses to save: 0.8 MB. */
-const MAX_SAVED = 2 ** 15;
-
-/** Six features of each endpoint and six of the pair; see `featuresOf`. */
-export const NUM_FEATURES = 18;
-
-interface SavedExcesses {
-  /** Base, slope, median. */
-  readonly regression: Float32Array;
-  /** Two hashes of each excess's text, (excesses, 2). */
-  readonly excessHashes: Uint32Array;
-  /** Sums and counts, (excesses, 2). */
-  readonly excesses: Float32Array;
-}
-
 /** The parts of a pair that are treated as unknown when a training row is made. */
 export interface Hidden {
   readonly pair: boolean;
@@ -98,46 +70,18 @@ export const NEW_PAIRS: readonly Hidden[] = [
 
 export class PlacedPairs {
   readonly #pairs = new Map<string, Pair>();
-  /** Keyed by the hash of the text that names the excess. */
-  readonly #excesses = new Map<number, Excess>();
-  #isLoaded = false;
-  /** log RTT = base + log(1 + slope * km); the median if the distance is unknown. */
-  #base = 0;
-  #slope = 0;
-  #median = 0;
+  /** Keyed by the text that names the excess. */
+  readonly #excesses = new Map<string, Excess>();
+  #regression: Regression = { base: 0, slope: 0, median: 0 };
 
-  constructor(readonly placeOf: PlaceOf, saved?: SavedExcesses) {
-    if (!saved) return;
-    this.#isLoaded = true;
-    [this.#base, this.#slope, this.#median] = saved.regression;
-    const { excessHashes, excesses } = saved;
-    for (let i = 0; i < excesses.length; i += 2) {
-      const key = keyOfHashes({ hash1: excessHashes[i], hash2: excessHashes[i + 1] });
-      this.#excesses.set(key, { sum: excesses[i], count: excesses[i + 1] });
-    }
-  }
-
-  /** The regression and the excesses of the most pairs, for answers about pairs that were not measured. */
-  save(): SavedExcesses {
-    const known = [...this.#excesses].filter(([, { count }]) => count > 0)
-      .sort(([a, x], [b, y]) => y.count - x.count || a - b).slice(0, MAX_SAVED);
-    return {
-      regression: Float32Array.of(this.#base, this.#slope, this.#median),
-      excessHashes: Uint32Array.from(
-        known.flatMap(([key]) => [Math.floor(key / 2 ** 21), key % 2 ** 21 * 2 ** 11]),
-      ),
-      excesses: Float32Array.from(known.flatMap(([, { sum, count }]) => [sum, count])),
-    };
-  }
+  constructor(readonly placeOf: PlaceOf) {}
 
   /** @returns False if no measurement had a reply. */
   train(measurements: Iterable<PairMeasurement>): boolean {
     for (const measurement of measurements) this.#add(measurement);
     const pairs = [...this.#pairs.values()];
     if (pairs.length === 0) return false;
-    const points = pairs.map((pair) => ({ km: pair.km, log: meanOf(pair) }));
-    this.#median = quantileOfSample(points.map(({ log }) => log), 0.5);
-    ({ base: this.#base, slope: this.#slope } = fitDistances(points));
+    this.#regression = fitDistances(pairs.map((pair) => ({ km: pair.km, log: meanOf(pair) })));
     for (const end of ["source", "destination"] as const) {
       for (const pair of pairs) this.#update(pair, end, meanOf(pair) - this.expectedLog(pair));
     }
@@ -163,7 +107,7 @@ export class PlacedPairs {
 
   /** The logarithm of the RTT that the distance alone suggests. */
   expectedLog({ km }: Pair): number {
-    return Number.isNaN(km) ? this.#median : this.#base + Math.log1p(this.#slope * km);
+    return expectedLog(km, this.#regression);
   }
 
   /** {@link expectedLog} plus the excesses of both endpoints. */
@@ -176,7 +120,10 @@ export class PlacedPairs {
       excessOf(pair.destination, hidden.destination);
   }
 
-  /** Computes the {@link NUM_FEATURES} features of a pair with parts hidden; NaN for unknown values. */
+  /**
+   * Computes the features of a pair with parts hidden, six of each endpoint and six of the pair; NaN for unknown
+   * values.
+   */
   featuresOf(pair: Pair, hidden: Hidden): number[] {
     const { km, source, destination, countries } = pair;
     const endOf = ({ place, levels, added }: End, isHidden: boolean) => {
@@ -211,10 +158,7 @@ export class PlacedPairs {
 
   #newPair(query: PairEnds): Pair {
     const [from, to] = placesOf(this.placeOf, query);
-    const excessOf = (text: string) =>
-      this.#isLoaded
-        ? this.#excesses.get(keyOfText(text)) ?? { ...NONE }
-        : getOrMake(this.#excesses, keyOfText(text), () => ({ ...NONE }));
+    const excessOf = (text: string) => getOrMake(this.#excesses, text, () => ({ ...NONE }));
     const endOf = (role: string, place: LocatedPlace, name: string): End => ({
       place,
       levels: [
@@ -254,39 +198,8 @@ export class PlacedPairs {
   }
 }
 
-/**
- * Fits ln RTT = base + ln(1 + slope km). Minimises absolute errors, so wrong places and slow pairs have little
- * influence.
- *
- * @param pairs At most {@link MAX_FITTED} are used; those without a distance, NaN, are not. @returns The slope is 0
- *   if none is used.
- */
-export function fitDistances(pairs: readonly { km: number; log: number }[]): { base: number; slope: number } {
-  const step = Math.max(1, pairs.length / MAX_FITTED);
-  const some = Array.from({ length: Math.floor(pairs.length / step) }, (_, i) => pairs[Math.floor(i * step)])
-    .filter(({ km }) => !Number.isNaN(km));
-  let [base, slope, least] = [quantileOfSample(pairs.map(({ log }) => log), 0.5), 0, Infinity];
-  for (let i = 0; i < NUM_SLOPES && some.length > 0; i++) {
-    const tried = SLOWEST * (FASTEST / SLOWEST) ** (i / (NUM_SLOPES - 1));
-    const bases = Float64Array.from(some, ({ km, log }) => log - Math.log1p(tried * km));
-    const median = quantileOfSample(bases, 0.5);
-    const error = bases.reduce((sum, each) => sum + Math.abs(each - median), 0);
-    if (error < least) [least, base, slope] = [error, median, tried];
-  }
-  return { base, slope };
-}
-
 function keyOf({ source, destination }: PairEnds): string {
   return `${source} ${destination}`;
-}
-
-const ENCODER = new TextEncoder();
-
-/** Hashes the text that names an excess to a key. */
-function keyOfText(text: string): number {
-  const state = beginAddress(0, 4);
-  for (const byte of ENCODER.encode(text)) advance(state, byte);
-  return keyOfHashes(state);
 }
 
 function meanOf({ logSum, count }: Pair): number {
