@@ -234,6 +234,11 @@ interface Asked {
   readonly subject: string;
 }
 
+/**
+ * The weight of an RTT of a hidden address. The network learned from this address under its place and prefixes, so
+ * it seems to know more about such an address than about one that training never measured.
+ */
+const HIDDEN_WEIGHT = 0.4;
 /** Largest total weight of questions about one subject: one unknown address may not represent others. */
 const MAX_OF_SUBJECT = 4;
 
@@ -390,7 +395,7 @@ async function casesOf(
       if (rttCode !== null) {
         cases.push({
           ...pool.caseOf(question, probabilities, rttCode, fold && recallWithout(fold)),
-          weight: weightOf(subject),
+          weight: weightOf(subject) * (hidden ? HIDDEN_WEIGHT : 1),
           probability: probabilities[indexOfCode(rttCode)],
         });
       }
