@@ -30,7 +30,7 @@ import { indexOfCode } from "../model/pool/kernel_mixture.ts";
 import { Pool, pooledProbability } from "../model/pool/pool.ts";
 import type { PoolWeights } from "../model/pool/forecasts.ts";
 import { fitPool, type PoolCase, probabilitiesOf } from "../model/pool/pool_fit.ts";
-import { type Fold, partOf, PoolTables } from "../model/pool/pool_tables.ts";
+import { type Fold, partOf, type PoolTableOptions, PoolTables } from "../model/pool/pool_tables.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { contextThatFits, type RttQuery } from "../query/query_tokens.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
@@ -103,7 +103,8 @@ export async function fitPoolOf(
   for await (const { rows, draw } of validationSplits(options, hooks)) {
     tables ??= await rememberedOf(
       rows.training,
-      { placeOf, seed: options.seed, memoryMb: options.memoryMb },
+      placeOf,
+      { seed: options.seed, memoryMb: options.memoryMb, onProgress: during("learning from pairs") },
       {
         ...hooks,
         onRow: during("remembering RTTs"),
@@ -195,7 +196,8 @@ async function* validationSplits(
 
 async function rememberedOf(
   rows: ProbeRowSource,
-  { placeOf, ...options }: { placeOf: PlaceOf; seed: number; memoryMb?: number | undefined },
+  placeOf: PlaceOf,
+  options: PoolTableOptions,
   hooks: Pick<StageHooks, "signal"> & { onRow: (done: number, total: number) => void },
 ): Promise<PoolTables> {
   const tables = new PoolTables(placeOf, options);

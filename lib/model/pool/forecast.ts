@@ -76,9 +76,15 @@ export function recallFrom(tensors: Tensors, placeOf: PlaceOf): Recall {
 /** Tensors of a checkpoint that are learned from pairs, for one or more forecasts. */
 export interface Memory<T> extends Recalled<T> {
   readonly tensors: Readonly<Record<string, Tensor>>;
-  learn(pairs: readonly TrainingPair[], options: { placeOf: PlaceOf; seed: number }): Learned;
+  learn(pairs: readonly TrainingPair[], options: LearnOptions): Learned;
   /** Describes broken rules that involve several numbers. Tensors without numbers break no rule. */
   faults?(tensors: Tensors): Iterable<string>;
+}
+
+export interface LearnOptions {
+  readonly placeOf: PlaceOf;
+  readonly seed: number;
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
 export interface Learned {

@@ -73,12 +73,13 @@ class PairForest {
 /** A forest and kriging, fitted to the pairs of {@link MEASURED_PAIRS}. */
 export const PAIR_FOREST: Memory<PairForest> = {
   tensors: TENSORS,
-  learn(pairs, { placeOf, seed }) {
+  learn(pairs, { placeOf, seed, onProgress }) {
     const chosen = chosenPairs(pairs, seed);
     const kriging = PairKriging.fit(MeasuredPairs.of(chosen, placeOf));
     const random = new RandomStream(seed, "pool/rows of a forest");
     const learned = drawDistinct(chosen.length, Math.min(chosen.length, MAX_LEARNED), random).sort();
-    const rows = Array.from(learned).flatMap((pair) => {
+    const rows = Array.from(learned).flatMap((pair, i) => {
+      onProgress?.(i + 1, learned.length);
       // One RTT per pair, at a random age, so that the forest learns the spread within pairs too.
       const { rttsMs } = chosen[pair];
       const log = logOfRtt(rttsMs[random.below(rttsMs.length)]);

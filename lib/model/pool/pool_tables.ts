@@ -14,7 +14,7 @@ import { type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_tab
 import { type AgeCurve, ageTensor, USUAL_AGE } from "./age.ts";
 import { type AgeCase, fitAge } from "./age_fit.ts";
 import type { Tensor } from "../possible_numbers.ts";
-import type { Learned, PlaceOf, TrainingPair } from "./forecast.ts";
+import type { Learned, LearnOptions, PlaceOf, TrainingPair } from "./forecast.ts";
 import { MEMORIES, namedWeights, type PoolWeights } from "./forecasts.ts";
 import { CollectedIdentities } from "./identities.ts";
 import { AskedPair } from "./asked_pair.ts";
@@ -72,6 +72,10 @@ interface KeptPair {
   readonly own: CollectedPair;
 }
 
+export interface PoolTableOptions extends Partial<Omit<LearnOptions, "placeOf">> {
+  readonly memoryMb?: number | undefined;
+}
+
 /** Collects the tables from measurements. */
 export class PoolTables {
   /** Which addresses are the same host. */
@@ -86,16 +90,19 @@ export class PoolTables {
   /**
    * @param placeOf The places of addresses, which the forest uses.
    * @param options `memoryMb`: the size of the remembered measurements; twice as many are collected.
+   *   `onProgress`: called while something is learned from the pairs.
    */
   constructor(
     readonly placeOf: PlaceOf = () => undefined,
-    { seed = 0, memoryMb = DEFAULT_MEMORY_MB }: { seed?: number; memoryMb?: number | undefined } = {},
+    { seed = 0, memoryMb = DEFAULT_MEMORY_MB, onProgress }: PoolTableOptions = {},
   ) {
     this.seed = seed;
+    this.onProgress = onProgress;
     this.#memoryMb = memoryMb;
   }
 
   readonly seed: number;
+  readonly onProgress: LearnOptions["onProgress"];
   readonly #memoryMb: number;
 
   static endOf(address: Uint8Array): PoolEnd {
