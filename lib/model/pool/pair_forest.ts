@@ -18,7 +18,7 @@ import { chosenPairs, MEASURED_PAIRS, MeasuredPairs } from "./measured_pairs.ts"
 import { type KrigedRtt, NUM_FEATURES, PairKriging } from "./pair_kriging.ts";
 import { FeatureRows, type ForestArrays, type ForestSize, LEAF, RandomForest } from "./random_forest.ts";
 
-/** At most 1,024 leaves per tree: 2 MB. */
+/** 8,000 rows make at most 500 leaves per tree: 0.9 MB. */
 const SIZE: ForestSize = { numTrees: 32, maxDepth: 10, minLeaf: 16, numKept: 8 };
 
 const TENSORS = {
@@ -30,13 +30,8 @@ const TENSORS = {
 
 /** Maximum number of pairs that become rows of the forest. */
 const MAX_LEARNED = 2000;
-/** Which endpoints of a pair are unknown when it is learned: each pair becomes four rows. */
-const UNKNOWN_ENDS: readonly (readonly [source: boolean, destination: boolean])[] = [
-  [false, false],
-  [false, true],
-  [true, false],
-  [true, true],
-];
+/** Whether the source and the destination count as never measured: each pair becomes four rows. */
+const NEW_ENDS = [[false, false], [false, true], [true, false], [true, true]];
 /** The levels of the quantiles that represent a forecast. */
 const LEVELS: readonly number[] = Array.from({ length: 16 }, (_, i) => (i + 0.5) / 16);
 /** Pairs whose estimates are cached. */
@@ -83,8 +78,8 @@ export const PAIR_FOREST: Memory<PairForest> = {
       // One RTT per pair, at a random age, so that the forest learns the spread within pairs too.
       const { rttsMs } = chosen[pair];
       const log = logOfRtt(rttsMs[random.below(rttsMs.length)]);
-      return UNKNOWN_ENDS.flatMap((areUnknown) => {
-        const kriged = kriging.ask(chosen[pair], dependingOn(chosen[pair], areUnknown, kriging.known));
+      return NEW_ENDS.flatMap((isNew) => {
+        const kriged = kriging.ask(chosen[pair], isNew);
         return kriged ? { pair, features: kriged.features, by: log - kriged.expected - kriged.excess } : [];
       });
     });
@@ -114,20 +109,6 @@ export const PAIR_FOREST: Memory<PairForest> = {
   },
   faults: faultsOfForest,
 };
-
-/** Returns whether another pair depends on a pair, or on its endpoints that are unknown. */
-function dependingOn(
-  { source, destination }: PairEnds,
-  [isNewSource, isNewDestination]: readonly [boolean, boolean],
-  known: MeasuredPairs,
-): (pair: number) => boolean {
-  const ends = [0, 1].map((role) => [source, destination].map((name) => known.rowOf(name, role)));
-  return (pair) => {
-    const [from, to] = [0, 1].map((role) => ends[role].indexOf(known.rows[2 * pair + role]));
-    return from >= 0 && to >= 0 && from !== to || isNewSource && (from === 0 || to === 0) ||
-      isNewDestination && (from === 1 || to === 1);
-  };
-}
 
 /** Checks the forest. Children must come after their parent, so that every descent ends at a leaf. */
 function* faultsOfForest(tensors: Tensors): Generator<string> {

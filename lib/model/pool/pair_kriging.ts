@@ -72,13 +72,14 @@ export class PairKriging {
   /**
    * Asks about a pair as if it had not been measured.
    *
-   * @param isHidden Whether the answer must not depend on a measured pair. @returns Undefined if no pair is left.
+   * @param isNew Whether its source and its destination count as never measured either. @returns Undefined if no
+   *   pair is left to learn from.
    */
-  ask(ends: PairEnds, isHidden: (pair: number) => boolean = () => false): KrigedRtt | undefined {
+  ask({ source, destination }: PairEnds, isNew = [false, false]): KrigedRtt | undefined {
     const { known, regression } = this;
-    const names = [ends.source, ends.destination];
+    const names = [source, destination];
     const similar = names.map(this.#similarTo);
-    const near = this.#nearest(similar, isHidden);
+    const near = this.#nearest(similar, this.#dependingOn(names, isNew));
     if (near.length === 0) return undefined;
     const rows = [0, 1].map((role) => near.map((pair) => known.rows[2 * pair + role]));
     const excesses = Float64Array.from(near, (pair) => this.excessOf(pair));
@@ -116,10 +117,10 @@ export class PairKriging {
         ? [NaN, NaN, NaN]
         : [excesses[nearest], similarityOf(nearest), weights > 0 ? sum / weights : NaN];
     });
-    const [source, destination] = names.map((name) => endOf(name, known.placeOf));
-    const km = kmBetween(source, destination);
+    const [from, to] = names.map((name) => endOf(name, known.placeOf));
+    const km = kmBetween(from, to);
     const expected = expectedLog(km, regression);
-    const own = covariance(similarity(source, source), similarity(destination, destination));
+    const own = covariance(similarity(from, from), similarity(to, to));
     const deviation = Math.sqrt(Math.max(0, own - dot(covariances, covariances)));
     return { expected, excess, features: [km, expected, excess, deviation, ...ofSame] };
   }
@@ -128,6 +129,17 @@ export class PairKriging {
   excessOf(pair: number): number {
     const km = kmBetween(this.known.endOf(pair, 0), this.known.endOf(pair, 1));
     return (this.known.medianOf(pair) ?? NaN) - expectedLog(km, this.regression);
+  }
+
+  /** Returns whether a measured pair is the pair of two addresses, or has one of them that is new. */
+  #dependingOn(names: readonly string[], [isNewA, isNewB]: readonly boolean[]): (pair: number) => boolean {
+    const { known, known: { rows } } = this;
+    const [[fromA, fromB], [toA, toB]] = [0, 1].map((role) => names.map((name) => known.rowOf(name, role)));
+    return (pair) => {
+      const [from, to] = [rows[2 * pair], rows[2 * pair + 1]];
+      return from === fromA && to === toB || from === fromB && to === toA ||
+        isNewA && (from === fromA || to === toA) || isNewB && (from === fromB || to === toB);
+    };
   }
 
   /** The pairs with the greatest covariance by the source, and by the destination, ascending. */

@@ -37,7 +37,6 @@ Deno.test("one pair influences others by the similarity of their ends", () => {
   const [address, long, short, as, country, near] = [0.02, 0.03, 0.03, 0.1, 0.03, 0.4];
   const own = [address + long + short + as + country + near, address + long + short] as const;
   const asked: [string, string, number, number][] = [
-    ["192.0.2.1", "2001:db8:1::1", ...own],
     // Same AS; same country; same /16; nothing in common.
     ["192.0.2.0", "2001:db8:1::2", own[0] - address, own[1] - address],
     ["192.0.2.9", "2001:db8:2::1", own[0] - address - as, short],
@@ -73,16 +72,19 @@ const GRID: readonly Excess[] = Array.from(
   (_, i) => [`10.0.${i % 5}.1`, `11.1.${Math.floor(i / 5)}.1`, random.float64()],
 );
 
-Deno.test("the mean and the deviation are those of the process, and hidden pairs do not count", () => {
+Deno.test("the mean and the deviation are those of the process without the pair itself and new ends", () => {
   const similarity = (a: string, b: string) => a === b ? 0.08 : a.slice(0, 4) === b.slice(0, 4) ? 0.03 : 0;
   const between = (a: Excess, b: Excess) => covariance(similarity(a[0], b[0]), similarity(a[1], b[1]));
   const kriging = krigingOf(GRID, nowhere);
-  for (const isHidden of [() => false, (pair: number) => pair % 3 === 0]) {
-    const known = GRID.filter((_, i) => !isHidden(i));
-    const matrix = known.map((a, i) => known.map((b, j) => between(a, b) + (i === j ? 0.01 : 0)));
-    for (const asked of [GRID[3], ["10.0.9.1", "11.1.2.1", 0] as const]) {
+  for (const asked of [GRID[3], ["10.0.9.1", "11.1.2.1", 0] as const]) {
+    for (const isNew of [[false, false], [false, true], [true, false], [true, true]]) {
+      const known = GRID.filter(([source, destination]) => {
+        const isSame = [source === asked[0], destination === asked[1]];
+        return isSame.includes(false) && !isSame.some((is, role) => is && isNew[role]);
+      });
+      const matrix = known.map((a, i) => known.map((b, j) => between(a, b) + (i === j ? 0.01 : 0)));
       const covariances = known.map((pair) => between(asked, pair));
-      const found = kriging.ask({ source: asked[0], destination: asked[1] }, isHidden);
+      const found = kriging.ask({ source: asked[0], destination: asked[1] }, isNew);
       const dot = (values: number[]) => values.reduce((sum, value, i) => sum + value * covariances[i], 0);
       const variance = between(asked, asked) - dot(solved(matrix, covariances));
       assertAlmostEquals(
@@ -93,7 +95,10 @@ Deno.test("the mean and the deviation are those of the process, and hidden pairs
       assertAlmostEquals(found?.features[3] ?? NaN, Math.sqrt(variance), 1e-6);
     }
   }
-  assertEquals(kriging.ask({ source: "10.0.0.1", destination: "11.1.0.1" }, () => true), undefined);
+  const [[source, destination]] = GRID;
+  assertEquals(krigingOf([GRID[0]], nowhere).ask({ source, destination }), undefined);
+  // The opposite direction is the same pair.
+  assertEquals(krigingOf([GRID[0]], nowhere).ask({ source: destination, destination: source }), undefined);
 });
 
 Deno.test("the features name the nearest pair of the same source and of the same destination", () => {
