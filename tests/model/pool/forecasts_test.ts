@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { FormatError } from "../../../lib/base/errors.ts";
+import { FormatError, named } from "../../../lib/base/errors.ts";
 import { namedWeights } from "../../../lib/model/pool/forecasts.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { Pool } from "../../../lib/model/pool/pool.ts";
@@ -20,12 +20,15 @@ Deno.test("a pool with an unknown or missing forecast or a wrong number of weigh
     const cases: [name: string, length: number, fault: string][] = [
       ["pool.weights.oracle", NUM_KINDS, unknown],
       ["pool.weights", 38 * NUM_KINDS, unknown],
+      // An earlier forest, whose features were others.
+      ["pool.weights.forest", 2 * NUM_KINDS, unknown],
       ["pool.weights.factors", 0, `has no weights, expected ${3 * NUM_KINDS}`],
-      ["pool.weights.forest", NUM_KINDS, `has ${NUM_KINDS} weights, expected ${2 * NUM_KINDS}`],
+      ["pool.weights.pair_forest", NUM_KINDS, `has ${NUM_KINDS} weights, expected ${2 * NUM_KINDS}`],
     ];
     for (const [name, length, fault] of cases) {
       const pool = poolOfMesh().set(name, new Float32Array(length));
       if (length === 0) pool.delete(name);
+      named(pool, "pool.nodes")[0] = 17;
       const { message } = assertThrows(
         () => new Pool(config, { weights, pool }),
         FormatError,

@@ -5,7 +5,7 @@ const WIDTHS = [2 ** -6, 2 ** -4];
 
 /** Kernels around the quantiles of a random forest. */
 export const forest: Forecast = {
-  name: "forest",
+  name: "pair_forest",
   numWeights: WIDTHS.length,
   needsPair: false,
   memory: PAIR_FOREST,
