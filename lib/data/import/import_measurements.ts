@@ -9,6 +9,7 @@
  */
 import { shortened, UserError } from "../../base/errors.ts";
 import { STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import { giveTime, type JsonResult, type ReadingOptions, type Rejection } from "../formats/format.ts";
 import type { Found } from "../formats/reader.ts";
@@ -117,6 +118,8 @@ async function readFiles(
     options.signal?.throwIfAborted();
     options.onProgress?.({ bytes, rows: importer.numRows });
   };
+  // Memory of chunks is freed between tasks.
+  const pacer = new EventLoopPacer(options);
   for (const path of paths) {
     report();
     const reading = !isArchive(path) && isParquet(path) ? await ownReading(path, options) : undefined;
@@ -134,6 +137,7 @@ async function readFiles(
       if (part.path !== file) importer.beginFile(file = part.path);
       for (const found of part.found) importer.addFinding(found);
       report();
+      await pacer.yieldToEventLoop();
     }
   }
 }

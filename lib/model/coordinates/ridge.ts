@@ -129,7 +129,7 @@ export function substituteForward(lower: Float64Array, b: Float64Array): void {
 }
 
 /** Solves L^T x = b in place. @param lower See {@link factorize}. */
-export function substituteBack(lower: Float64Array, b: Float64Array): void {
+function substituteBack(lower: Float64Array, b: Float64Array): void {
   const n = b.length;
   for (let i = n - 1; i >= 0; i--) {
     for (let j = i + 1; j < n; j++) b[i] -= lower[j * n + i] * b[j];

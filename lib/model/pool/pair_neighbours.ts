@@ -86,7 +86,7 @@ export interface Neighbours {
   readonly logs: readonly { readonly log: number; readonly mass: number }[];
 }
 
-export class PairNeighbours {
+class PairNeighbours {
   /** The relations of an endpoint to all endpoints of the same role. */
   readonly #relatedTo: (name: string, role: number) => Uint8Array;
 
