@@ -9,6 +9,12 @@ export function getOrMake<K, V>(
   return value;
 }
 
+/** As {@link getOrMake}. A map is emptied before it would have more than `most` keys. */
+export function getOrMakeAtMost<K, V>(most: number, map: Map<K, V>, key: K, make: () => V): V {
+  if (map.size + 1 > most && !map.has(key)) map.clear();
+  return getOrMake(map, key, make);
+}
+
 /** Adds to the count of a key; counts of 0 are not kept. */
 export function addToCount<K>(counts: Map<K, number>, key: K, change: number): void {
   const count = (counts.get(key) ?? 0) + change;

@@ -13,7 +13,7 @@ import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY, PLACE_TABLE } from "./m
 import { COORDINATE_KEYS, nameOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { faultOfWeights, MEMORIES, NUM_COMPONENTS, weightsOf } from "./pool/forecasts.ts";
-import { faultsOfPairs as faultsOfMeasuredPairs, pairTensors } from "./pool/measured_pairs.ts";
+import { faultsOfMeasured, pairTensors } from "./pool/measured_pairs.ts";
 import { NEIGHBOUR_WEIGHTS, NEIGHBOUR_WIDTHS } from "./pool/pair_neighbours.ts";
 import { faultsOfIdentities, IDENTITIES } from "./pool/identities.ts";
 import { indexOfCode } from "./pool/kernel_mixture.ts";
@@ -156,7 +156,7 @@ function* faultsBetween(tensors: Tensors): Generator<string> {
   const fits = tensors.get(nameOfCoordinates("fits"));
   if (fits) yield* faultsOfFits(fits);
   if (tensors.has(ADAPTED_COLUMNS[0][0])) yield* faultsOfPairs(tensors, "adapted");
-  if (tensors.has(pairTensors("adapted").ends[0])) yield* faultsOfMeasuredPairs(tensors, "adapted");
+  if (tensors.has(pairTensors("adapted").ends[0])) yield* faultsOfMeasured(tensors, "adapted");
   yield* faultsOfIdentities(tensors);
   if (!tensors.has(POOL_TENSORS.range[0]) || faultOfWeights(tensors) !== undefined) return;
   for (const [name, { length: width }] of POOL_COLUMNS) {

@@ -451,6 +451,14 @@ export function distanceKm(a: Position, b: Position): number {
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
+/** The distance of two places, km; NaN if a position is unknown. */
+export function kmBetween(
+  a: Pick<LocatedPlace, "position"> | undefined,
+  b: Pick<LocatedPlace, "position"> | undefined,
+): number {
+  return a?.position && b?.position ? distanceKm(a.position, b.position) : NaN;
+}
+
 /** The cell of a given size that contains a position, from 0. Cells can span the meridian of 180 degrees. */
 export function cellOf({ latitude, longitude }: Position, degrees: number): [row: number, column: number] {
   const column = Math.round((longitude + 180) / degrees) % (360 / degrees);

@@ -6,7 +6,7 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
+import { kmBetween, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { expectedLog, fitDistances, type Regression } from "../../model/pool/distance_regression.ts";
 import type { PairEnds, PlaceOf } from "../../model/pool/forecast.ts";
@@ -53,6 +53,7 @@ export interface Pair {
 const PRIOR_PAIRS = 2;
 /** Number of a pair's newest RTTs that its median is taken over. */
 export const NUM_NEWEST = 9;
+
 /** The parts of a pair that are treated as unknown when a training row is made. */
 export interface Hidden {
   readonly pair: boolean;
@@ -168,7 +169,7 @@ export class PlacedPairs {
       ],
       added: { ...NONE },
     });
-    const km = from.position && to.position ? distanceKm(from.position, to.position) : NaN;
+    const km = kmBetween(from, to);
     return {
       km,
       source: endOf("from", from, query.source),

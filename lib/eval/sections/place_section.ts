@@ -11,7 +11,7 @@ import { addressBytes } from "../../data/addresses/ip.ts";
 import {
   countryCode,
   countryNumber,
-  distanceKm,
+  kmBetween,
   type LocatedPlace,
   NOWHERE,
   type PlaceSource,
@@ -225,7 +225,7 @@ function groupNames({ srcAddr, dstAddr }: EvalCase, placeOf: PlaceOf): (string |
   const country = (place?: LocatedPlace) =>
     place && place.country > 0 ? countryCode(place.country) : undefined;
   const network = (place?: LocatedPlace) => place && place.asNumber > 0 ? `AS${place.asNumber}` : undefined;
-  const km = from?.position && to?.position ? distanceKm(from.position, to.position) : NaN;
+  const km = kmBetween(from, to);
   return [
     Number.isNaN(km) ? undefined : bandName(km),
     country(from),

@@ -4,19 +4,19 @@
  *
  * @module
  */
-import { evenlySpread, getOrMake } from "../../base/collections.ts";
+import { evenlySpread, getOrMakeAtMost } from "../../base/collections.ts";
 import { named } from "../../base/errors.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
-import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
+import { type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
 import { hashesOf, pairHashes } from "../embedding_table.ts";
 import { type Allowed, ANY, COUNT, Rows, type Tensor, whole } from "../possible_numbers.ts";
 import type { Memory, PairEnds, PlaceOf, TrainingPair } from "./forecast.ts";
 import { logOfCode } from "./kernel_mixture.ts";
-import { memoriesOf, type MemoryName, PairMemory } from "./pair_memory.ts";
+import { firstFound, memoriesOf, type MemoryName, PairMemory } from "./pair_memory.ts";
 
 export interface End {
   readonly address: Uint8Array;
@@ -70,7 +70,7 @@ export class MeasuredPairs {
     ({ ends: this.ends, rows: this.rows } = table);
   }
 
-  /** @param pairs Those of {@link chosenPairs}. */
+  /** Pairs of the training data, chosen by {@link chosenPairs}. */
   static of(pairs: readonly TrainingPair[], placeOf: PlaceOf): MeasuredPairs {
     return new MeasuredPairs(
       tableOf(pairs, placeOf),
@@ -90,8 +90,7 @@ export class MeasuredPairs {
     const memories = memoriesOf(tensors);
     const rttsOf = (pair: number) => {
       const [a, b] = [0, 1].map((role) => hashesOf(ends[role][rows[2 * pair + role]].address));
-      const hashes = pairHashes(a, b, 0);
-      const measured = memories.map((memory) => memory.find(hashes)).find((each) => each !== undefined);
+      const measured = firstFound(memories, pairHashes(a, b, 0));
       return measured ? [...measured.codes].filter((code) => code > 0).map(logOfCode) : [];
     };
     return new MeasuredPairs({ ends, rows }, trained.rows.length / 2, rttsOf, placeOf);
@@ -115,8 +114,8 @@ export class MeasuredPairs {
 
   /** Evenly spaced quantiles of the RTTs of a pair, ln ms, ascending. */
   logsOf(pair: number): readonly number[] {
-    if (this.#logs.size === MAX_CACHED_PAIRS && !this.#logs.has(pair)) this.#logs.clear();
-    return getOrMake(
+    return getOrMakeAtMost(
+      MAX_CACHED_PAIRS,
       this.#logs,
       pair,
       () => evenlySpread(this.rttsOf(pair).toSorted((a, b) => a - b), MAX_RTTS),
@@ -141,8 +140,12 @@ export class MeasuredPairs {
     return (name, role) => {
       const ofRole = known[role];
       const bytes = ofRole.values().next().value?.byteLength ?? 0;
-      if ((ofRole.size + 1) * bytes > MAX_CACHED_BYTES && !ofRole.has(name)) ofRole.clear();
-      return getOrMake(ofRole, name, () => compare(endOf(name, this.placeOf), this.ends[role], role));
+      return getOrMakeAtMost(
+        MAX_CACHED_BYTES / bytes,
+        ofRole,
+        name,
+        () => compare(endOf(name, this.placeOf), this.ends[role], role),
+      );
     };
   }
 }
@@ -158,7 +161,7 @@ export const MEASURED_PAIRS: Memory<MeasuredPairs> = {
     };
   },
   open: (tensors, { placeOf }) => MeasuredPairs.open(tensors, placeOf),
-  faults: (tensors) => faultsOfPairs(tensors, "pool"),
+  faults: (tensors) => faultsOfMeasured(tensors, "pool"),
 };
 
 /** The pairs that are kept: all, or a sample of {@link MAX_PAIRS}. */
@@ -168,7 +171,7 @@ export function chosenPairs(pairs: readonly TrainingPair[], seed: number): Train
   return Array.from(chosen, (i) => pairs[i]);
 }
 
-/** Adds the pairs that training did not measure to those of the adaptation. @param pool The tensors of a pool. */
+/** Adds measured pairs that training did not measure to the adaptation. @param pool The tensors of a pool. */
 export function withPairs(
   pool: Tensors,
   measured: readonly Pick<TokenMeasurement, "source" | "destination">[],
@@ -192,7 +195,7 @@ export function withPairs(
 }
 
 /** Pairs must refer to a source and a destination; rows of destinations follow those of sources. */
-export function* faultsOfPairs(tensors: Tensors, name: MemoryName): Generator<string> {
+export function* faultsOfMeasured(tensors: Tensors, name: MemoryName): Generator<string> {
   const [ends, pairs] = Object.values(pairTensors(name)).map((tensor) => Rows.of(tensors, tensor));
   const numSources = pairs.column(0).reduce((most, row) => Math.max(most, row + 1), 0);
   yield* pairs.where(
@@ -209,11 +212,6 @@ export function* faultsOfPairs(tensors: Tensors, name: MemoryName): Generator<st
 
 export function endOf(name: string, placeOf: PlaceOf): End {
   return { address: addressBytes(name), place: placeOf(name) ?? NOWHERE };
-}
-
-/** The great-circle distance, km; NaN if a position is unknown. */
-export function kmBetween({ place: a }: End, { place: b }: End): number {
-  return a.position && b.position ? distanceKm(a.position, b.position) : NaN;
 }
 
 /** The number of leading bytes that two addresses share; 0 for different IP versions. */

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
+import { getOrMakeAtMost } from "../../base/collections.ts";
 import { tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
@@ -60,8 +60,8 @@ class PairForest {
   }
 
   #ask(ends: PairEnds): KrigedRtt | undefined {
-    if (this.#kriged.size === MAX_CACHED) this.#kriged.clear();
-    return getOrMake(this.#kriged, `${ends.source} ${ends.destination}`, () => this.kriging.ask(ends));
+    const key = `${ends.source} ${ends.destination}`;
+    return getOrMakeAtMost(MAX_CACHED, this.#kriged, key, () => this.kriging.ask(ends));
   }
 }
 

@@ -8,10 +8,11 @@
  *
  * @module
  */
+import { kmBetween } from "../../data/addresses/place_table.ts";
 import { dot, factorize, substituteForward } from "../coordinates/ridge.ts";
 import { expectedLog, fitDistances, type Regression } from "./distance_regression.ts";
 import type { PairEnds } from "./forecast.ts";
-import { type End, endOf, equalBytes, kmBetween, type MeasuredPairs } from "./measured_pairs.ts";
+import { type End, endOf, equalBytes, type MeasuredPairs } from "./measured_pairs.ts";
 
 // Variances of the process. Weights that maximise the likelihood of some pairs differ much with the pairs, since
 // a few detours decide, and are not better on measurements that were held out.
@@ -63,7 +64,7 @@ export class PairKriging {
   /** Fits the regression to pairs, each of which has an RTT. */
   static fit(known: MeasuredPairs): PairKriging {
     const points = Array.from({ length: known.length }, (_, pair) => ({
-      km: kmBetween(known.endOf(pair, 0), known.endOf(pair, 1)),
+      km: kmOf(known, pair),
       log: known.medianOf(pair) ?? NaN,
     }));
     return new PairKriging(known, fitDistances(points));
@@ -82,7 +83,7 @@ export class PairKriging {
     const near = this.#nearest(similar, this.#dependingOn(names, isNew));
     if (near.length === 0) return undefined;
     const rows = [0, 1].map((role) => near.map((pair) => known.rows[2 * pair + role]));
-    const excesses = Float64Array.from(near, (pair) => this.excessOf(pair));
+    const excesses = Float64Array.from(near, (pair) => this.#excessOf(pair));
     const covariances = Float64Array.from(
       near,
       (_, i) => covariance(similar[0][rows[0][i]], similar[1][rows[1][i]]),
@@ -118,7 +119,7 @@ export class PairKriging {
         : [excesses[nearest], similarityOf(nearest), weights > 0 ? sum / weights : NaN];
     });
     const [from, to] = names.map((name) => endOf(name, known.placeOf));
-    const km = kmBetween(from, to);
+    const km = kmBetween(from.place, to.place);
     const expected = expectedLog(km, regression);
     const own = covariance(similarity(from, from), similarity(to, to));
     const deviation = Math.sqrt(Math.max(0, own - dot(covariances, covariances)));
@@ -126,8 +127,8 @@ export class PairKriging {
   }
 
   /** How much longer the RTT of a measured pair is than expected. */
-  excessOf(pair: number): number {
-    const km = kmBetween(this.known.endOf(pair, 0), this.known.endOf(pair, 1));
+  #excessOf(pair: number): number {
+    const km = kmOf(this.known, pair);
     return (this.known.medianOf(pair) ?? NaN) - expectedLog(km, this.regression);
   }
 
@@ -168,6 +169,11 @@ export class PairKriging {
   }
 }
 
+/** The distance of a measured pair, km; NaN if it is unknown. */
+function kmOf(known: MeasuredPairs, pair: number): number {
+  return kmBetween(known.endOf(pair, 0).place, known.endOf(pair, 1).place);
+}
+
 /** The indexes below `length` with the greatest scores, of equal ones the first; those with NaN are left out. */
 function greatest(length: number, count: number, scoreOf: (index: number) => number): number[] {
   const found: { index: number; score: number }[] = [];
@@ -190,7 +196,7 @@ function similarity(a: End, b: End): number {
   const equal = equalBytes(a, b);
   const share = length === 4 ? 1 : 2;
   const [ofA, ofB] = [a.place, b.place];
-  const km = kmBetween(a, b);
+  const km = kmBetween(ofA, ofB);
   return (equal >= length ? ADDRESS : 0) + (equal >= 3 * share ? LONG_PREFIX : 0) +
     (equal >= 2 * share ? SHORT_PREFIX : 0) +
     (ofA.asNumber > 0 && ofA.asNumber === ofB.asNumber ? AS : 0) +

@@ -126,6 +126,15 @@ export function memoriesOf(tensors: Tensors): PairMemory[] {
   return names.map((name) => new PairMemory(tensors, name));
 }
 
+/** Finds a pair in the first memory that has it. @param pair See `pairHashes`. */
+export function firstFound(memories: readonly PairMemory[], pair: Hashes): RememberedPair | undefined {
+  for (const memory of memories) {
+    const found = memory.find(pair);
+    if (found) return found;
+  }
+  return undefined;
+}
+
 /** Measurements of a pair while they are collected, in any order. */
 export class CollectedPair {
   readonly timesS: number[] = [];
@@ -344,7 +353,7 @@ export function withMeasurements(
   const pairOf = (hashes: Hashes) =>
     getOrMake(pairs, keyOfHashes(hashes), () => {
       const own = new CollectedPair();
-      const found = memories.map((memory) => memory.find(hashes)).find((pair) => pair !== undefined);
+      const found = firstFound(memories, hashes);
       if (found) own.addAll(found);
       return { hashes, own, seen: new Set(own.timesS.map((timeS, i) => numberOf(timeS, own.codes[i]))) };
     });

@@ -51,6 +51,7 @@ import {
 import { pairTensors } from "./measured_pairs.ts";
 import {
   CollectedPair,
+  firstFound,
   memoriesOf,
   memoryTensors,
   type PairMemory,
@@ -484,12 +485,7 @@ export class Pool {
 
   /** The remembered measurements of a pair. */
   measured(source: Uint8Array, destination: Uint8Array): RememberedPair | undefined {
-    const hashes = pairHashes(hashesOf(source), hashesOf(destination), 0);
-    for (const memory of this.#memories) {
-      const found = memory.find(hashes);
-      if (found) return found;
-    }
-    return undefined;
+    return firstFound(this.#memories, pairHashes(hashesOf(source), hashesOf(destination), 0));
   }
 
   /** Usual RTTs of an address as a source and as a destination. */

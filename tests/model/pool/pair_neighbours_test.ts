@@ -116,7 +116,7 @@ Deno.test("pairs of an adaptation are neighbours too, and count as much as the n
   };
   const worthOf = (tensors: Tensors) => recallFrom(tensors, placeOf)(PAIR_NEIGHBOURS).nearest(ASKED)?.worth;
   const trained = learned([["10.0.1.2", "10.1.0.1", 20], ["10.0.4.1", "10.1.0.1", 90]]);
-  // No nearer pair, and more measurements of a pair of the training data, which is no new one.
+  // The new pair is not nearer, and training already measured the other one.
   const farther = adaptedTo(trained, ["10.0.4.9", "10.1.0.1", 70], ["10.0.1.2", "10.1.0.1", 22]);
   assertEquals([nearest(farther), worthOf(farther)], [{ cell: 3 * 2, rttsMs: [20, 22] }, 1]);
   const once = adaptedTo(farther, ["10.0.1.3", "10.1.0.1", 21]);
