@@ -22,7 +22,7 @@ export const queryRttCommand = command({
     queries: option.path(
       uses.input,
       "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and " +
-        "optionally time; JSON lines may also have their own context, an array of {src, dst, time, rtt in " +
+        "optionally time and probe; JSON lines may also have their own context, an array of {src, dst, time, rtt in " +
         "ms or null}, none after the query's time. For a line that cannot be answered, the output contains its number " +
         "and the reason, and the exit code is 1",
     ),

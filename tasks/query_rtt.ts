@@ -112,7 +112,7 @@ async function answerFile(
   stage: StageContext,
 ): Promise<StageResult> {
   const { queries, output, draws: numDraws, seed } = options;
-  for (const name of ["src", "dst", "time"] as const) {
+  for (const name of ["src", "dst", "time", "probe"] as const) {
     if (options[name] !== undefined) {
       throw new UsageError(`Cannot use --${name} ${options[name]}: with --queries it is in the file`);
     }

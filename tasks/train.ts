@@ -207,7 +207,7 @@ function describe(result: TrainResult, pool: FittedPool | null, askedSteps = 0):
 
 function describeIdentities({ identified, shared, ignored }: IdentityCounts): string[] {
   return identified + shared + ignored === 0 ? [] : [
-    `  identities       ${identified} addresses of probes with several; left out: ${shared} of several probes, ` +
+    `  identities       ${identified} addresses of known probes; left out: ${shared} of several probes, ` +
     `${ignored} of a prb_id with more than ${MAX_ADDRESSES_OF_ONE}`,
   ];
 }

@@ -21,7 +21,7 @@ import { drawDistinct, RandomStream } from "../base/random.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import { crpsOfNumberMs } from "./metrics/forecast_errors.ts";
 import { type RttQuery, tokenMeasurement } from "../query/query_tokens.ts";
-import { type ProbeRow, probeRowSrcId } from "../data/probe_rows/probe_row.ts";
+import { probeOf, type ProbeRow, probeRowSrcId, SEVERAL_PROBES } from "../data/probe_rows/probe_row.ts";
 import { addressBytes, formatAddress } from "../data/addresses/ip.ts";
 
 interface Timed {
@@ -99,6 +99,8 @@ export interface EvalCase {
   sourceKey: string;
   srcAddr: string;
   dstAddr: string;
+  /** The probe that has the source's address, if known. */
+  probe?: number | undefined;
   /** Milliseconds; null if there was no reply. */
   rttMs: number | null;
   measurement: TokenMeasurement & { timeS: number };
@@ -223,8 +225,13 @@ export function contextOf({ measurement, history }: EvalCase, count: number): To
 
 /** The query that asks the model about a case. @param count See {@link contextOf}. */
 export function queryOf(drawn: EvalCase, count: number): RttQuery {
-  const { measurement, recent } = drawn;
-  return { ...measurement, context: contextOf(drawn, count), ...(recent ? { recent } : {}) };
+  const { measurement, recent, probe } = drawn;
+  return {
+    ...measurement,
+    context: contextOf(drawn, count),
+    ...(recent && { recent }),
+    ...(probe !== undefined && { probe }),
+  };
 }
 
 /**
@@ -269,12 +276,14 @@ export function casesOf(
   const measurements = new RowMeasurements(rows.row(row));
   const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = measurements.row;
   const isReply = (index: number) => rttMs[index] !== FAILED_RTT_MS;
+  const probe = probeOf(measurements.row);
   return indexes.map((index) => {
     const pair = { srcAddr: srcAddrs[srcIndex[index]], dstAddr: dstAddrs[dstIndex[index]] };
     const others = [...measurements.placesOfPair(pair)].filter((i) => i !== index && isReply(i));
     return {
       sourceKey: sourceKeyOf(measurements.row),
       ...pair,
+      probe: probe === SEVERAL_PROBES ? undefined : probe,
       rttMs: isReply(index) ? rttMs[index] : null,
       measurement: measurements.at(index),
       ofPair: isReply(index) ? spreadOf(rttMs[index], others.map((i) => rttMs[i])) : undefined,

@@ -6,6 +6,7 @@ import {
   type BasisKind,
   basisKindOf,
   basisOf,
+  knownCount,
   momentOf,
   type TrainingData,
 } from "../data/addresses/known_addresses.ts";
@@ -194,8 +195,8 @@ export class PingModel {
 
   /** The measurements behind an answer. @param query `timeS`: the time asked about (default: any). */
   basisOf(
-    { source, destination, timeS = null, context }:
-      & Pick<PrefixQuery, "source" | "destination">
+    { source, destination, timeS = null, context, probe }:
+      & Pick<PrefixQuery, "source" | "destination" | "probe">
       & Partial<{ readonly timeS: number | null; readonly context: readonly TokenMeasurement[] | null }>,
   ): Basis {
     const basis = basisOf(this.trainingData, source, destination, {
@@ -209,7 +210,9 @@ export class PingModel {
     const times = [...rtts ?? [], ...ofContext].map(({ timeS }) => timeS ?? 0);
     const pairS = Math.max(0, basis.pair.lastS ?? 0, ...times) || null;
     const { summary, adaptation } = this.trainingData;
-    return { ...basis, rtts, moment: momentOf(timeS, { of: [summary, adaptation?.summary], pairS }) };
+    const known = probe === undefined ? undefined : knownCount(this.#pool?.numAddressesOf(probe) ?? 0);
+    const text = known ? `${basis.text} Probe ${probe} has ${known}.` : basis.text;
+    return { ...basis, text, rtts, moment: momentOf(timeS, { of: [summary, adaptation?.summary], pairS }) };
   }
 
   /** The remembered measurements of a pair of single addresses; undefined if there are none. */

@@ -27,6 +27,8 @@ export interface RttQuery {
   context: readonly TokenMeasurement[];
   /** The pair's newest measurements, oldest first (default: those from training, then from the context). */
   recent?: readonly TokenMeasurement[];
+  /** The probe that has the source's address (default: the one that training saw with it). */
+  probe?: number;
   /** Whether the addresses represent places of the model, which measurements cannot contradict. */
   isOfPlaces?: boolean;
 }
@@ -41,6 +43,8 @@ export interface PrefixQuery {
   readonly timeS: number | null;
   /** Earlier measurements, oldest first. The newest that fit in the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
+  /** The probe that has the source's address. */
+  readonly probe?: number;
 }
 
 /** The tokens before the result of the measurement. @throws {UserError} See {@link encodeMeasurement}. */

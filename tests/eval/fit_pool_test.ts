@@ -47,8 +47,9 @@ Deno.test("fitPoolOf() adds a pool to a checkpoint once, reproducibly, and the p
     assertEquals(fitted.identities, { identified: 60, shared: 0, ignored: 0 });
     const [v4, v6] = ["10.0.0.0", "2001:db8::"].map((address) => hashesOf(addressBytes(address)));
     const identities = new Identities(checkpoint.pool);
-    assert(identities.numberOf(v4) !== undefined);
-    assertEquals(identities.numberOf(v4), identities.numberOf(v6));
+    const probe = identities.probeOf(v4);
+    assert(probe !== undefined);
+    assertEquals([probe, identities.numAddressesOf(probe)], [identities.probeOf(v6), 2]);
     assertEquals(await fit(), undefined);
     const path = join(directory, POOL_FILE);
     Deno.removeSync(path);

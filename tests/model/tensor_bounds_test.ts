@@ -43,7 +43,7 @@ Deno.test("faultOfNumbers() accepts only possible numbers in every tensor and co
       ["pool.usual_pair", new Set([0.5])],
       ["pool.age", new Set([1e9])],
       ["pool.failure_weights", new Set([0.5])],
-      ["pool.weights.neighbours", new Set([0.5])],
+      ["pool.weights.pair_neighbours", new Set([0.5])],
       ["pool.factors", new Set([0.5, 1e9])],
       ["pool.regression", new Set([-1, 0.5])],
       ["pool.nodes", new Set([-1, 0.5, 1e9])],

@@ -226,8 +226,8 @@ Deno.test("EXACT.md: neighbours", () => {
     const rows = Uint32Array.from(hosts.flatMap(({ hash1, hash2, host }: Vector) => [hash1, hash2, host]));
     const tensors = new Map([...tables.save(fitPool([])), [IDENTITIES[0], rows] as const]);
     const known = recallFrom(tensors, placeOf)(PAIR_NEIGHBOURS);
-    for (const [source, destination, cell, kernels] of questions) {
-      const found = known.nearest({ source, destination });
+    for (const [source, destination, cell, kernels, probe] of questions) {
+      const found = known.nearest({ source, destination }, probe);
       assertEquals(found?.cell ?? null, cell);
       assertEquals(found?.logs.length ?? 0, kernels.length);
       found?.logs.forEach(({ log, mass }, i) => {

@@ -27,6 +27,7 @@ const ASKED: Record<Exclude<QuestionName, "places"> | "nearest of many", Record<
     dst: DST,
     time: TIME,
     context: CONTEXT,
+    probe: 1000,
     quantiles: [0.1, 0.5],
     at: [20],
     cdf: 5,

@@ -635,7 +635,8 @@ function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | und
   return `${formatPrefix(prefix)} (${knownCount(numKnown)}${text === undefined ? "" : `; place: ${text}`})`;
 }
 
-function knownCount(numKnown: number): string {
+/** For example "12 known addresses". */
+export function knownCount(numKnown: number): string {
   return `${numKnown} known ${numKnown === 1 ? "address" : "addresses"}`;
 }
 

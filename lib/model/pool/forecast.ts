@@ -38,6 +38,8 @@ export interface Forecast {
 /** Known RTTs that are relevant to the question. All logarithms are of ms. */
 export interface KnownOfQuestion {
   readonly ends: PairEnds;
+  /** The probe that has the source's address, if the question names it. */
+  readonly probe?: number | undefined;
   readonly hashes: readonly [Hashes, Hashes];
   /** The pair's measurements. */
   readonly measured: AskedPair | undefined;

@@ -7,10 +7,11 @@
  */
 import { evenlySpread } from "../../base/collections.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
+import { addressBytes } from "../../data/addresses/ip.ts";
 import { hashesOf } from "../embedding_table.ts";
 import { SHARE, type Tensor } from "../possible_numbers.ts";
 import type { KnownOfQuestion, PairEnds, Recalled } from "./forecast.ts";
-import { Identities } from "./identities.ts";
+import { type Identities, KNOWN_IDENTITIES } from "./identities.ts";
 import type { Kernel } from "./kernel_mixture.ts";
 import { type End, equalBytes, MEASURED_PAIRS, type MeasuredPairs } from "./measured_pairs.ts";
 
@@ -68,7 +69,7 @@ export function firstNeighbourWeights(cell: number): Float64Array {
 }
 
 /** The weights of the neighbours by cell, with one column per width; the other forecasts have the rest. */
-export const NEIGHBOUR_WEIGHTS: Tensor = ["pool.weights.neighbours", NEIGHBOUR_WIDTHS.map(() => SHARE)];
+export const NEIGHBOUR_WEIGHTS: Tensor = ["pool.weights.pair_neighbours", NEIGHBOUR_WIDTHS.map(() => SHARE)];
 
 /** Maximum number of neighbours that are used. */
 const MAX_NEIGHBOURS = 64;
@@ -90,22 +91,32 @@ class PairNeighbours {
   /** The relations of an endpoint to all endpoints of the same role. */
   readonly #relatedTo: (name: string, role: number) => Uint8Array;
 
-  constructor(readonly known: MeasuredPairs, identities: Identities) {
-    const numberOf = ({ address }: End) => identities.numberOf(hashesOf(address));
-    // Undefined if an endpoint has no identity.
-    const hosts = known.ends.map((ends) => ends.map(numberOf));
-    this.#relatedTo = known.compared((end, others, role) => {
-      const host = numberOf(end);
-      return Uint8Array.from(others, (other, i) => {
-        const relation = relationOf(end, other);
-        return relation < SAME && host !== undefined && host === hosts[role][i] ? HOST : relation;
-      });
-    });
+  /** The rows of each probe's addresses, by role. */
+  readonly #rowsOf: readonly ReadonlyMap<number | undefined, readonly number[]>[];
+
+  constructor(readonly known: MeasuredPairs, readonly identities: Identities) {
+    this.#relatedTo = known.compared((end, others) =>
+      Uint8Array.from(others, (other) => relationOf(end, other))
+    );
+    const probeOf = ({ address }: End) => identities.probeOf(hashesOf(address));
+    this.#rowsOf = known.ends.map((ends) => Map.groupBy(ends.keys(), (row) => probeOf(ends[row])));
   }
 
-  /** The nearest neighbours of a pair; undefined if no pair is related to it. */
-  nearest({ source, destination }: PairEnds): Neighbours | undefined {
-    const [from, to] = [this.#relatedTo(source, 0), this.#relatedTo(destination, 1)];
+  #related(name: string, role: number, probe = this.identities.probeOf(hashesOf(addressBytes(name)))) {
+    const related = this.#relatedTo(name, role);
+    const rows = probe === undefined ? [] : this.#rowsOf[role].get(probe) ?? [];
+    const all = related.slice();
+    for (const row of rows) all[row] = Math.max(all[row], HOST);
+    return all;
+  }
+
+  /**
+   * The nearest neighbours of a pair; undefined if no pair is related to it.
+   *
+   * @param probe The probe that has the source's address (default: the known one).
+   */
+  nearest({ source, destination }: PairEnds, probe?: number): Neighbours | undefined {
+    const [from, to] = [this.#related(source, 0, probe), this.#related(destination, 1)];
     const found: number[] = [];
     let nearest = LEVELS.length;
     const { rows, numTrained } = this.known;
@@ -129,12 +140,12 @@ class PairNeighbours {
 }
 
 export const PAIR_NEIGHBOURS: Recalled<PairNeighbours> = {
-  open: (tensors, { recall }) => new PairNeighbours(recall(MEASURED_PAIRS), new Identities(tensors)),
+  open: (_, { recall }) => new PairNeighbours(recall(MEASURED_PAIRS), recall(KNOWN_IDENTITIES)),
 };
 
 /** The neighbours of a question about a pair that was not measured. */
-export function neighboursOf({ ends, recall }: KnownOfQuestion): Neighbours | undefined {
-  return recall(PAIR_NEIGHBOURS).nearest(ends);
+export function neighboursOf({ ends, probe, recall }: KnownOfQuestion): Neighbours | undefined {
+  return recall(PAIR_NEIGHBOURS).nearest(ends, probe);
 }
 
 /** @param weights By width, for masses that sum to their sum. */

@@ -31,7 +31,7 @@ import {
   WEIGHT_TENSORS,
   weightsOf,
 } from "./forecasts.ts";
-import { IDENTITIES } from "./identities.ts";
+import { IDENTITIES, KNOWN_IDENTITIES } from "./identities.ts";
 import {
   indexFrom,
   indexOfCode,
@@ -118,6 +118,8 @@ interface PooledQuestion {
   readonly context: readonly TokenMeasurement[];
   /** See `RttQuery.recent`. */
   readonly recent?: readonly TokenMeasurement[] | undefined;
+  /** See `RttQuery.probe`. */
+  readonly probe?: number | undefined;
 }
 
 interface LightFloor {
@@ -430,7 +432,7 @@ export class Pool {
   }
 
   known(question: PooledQuestion, recall = this.#recall): KnownOfQuestion {
-    const { source, destination, context } = question;
+    const { source, destination, context, probe } = question;
     const measured = this.#asked(question);
     const [a, b] = [source, destination].map(hashesOf);
     const estimate = this.#embeddings?.estimateBetween(source, destination);
@@ -447,6 +449,7 @@ export class Pool {
     );
     return {
       ends: { source: formatAddress(source), destination: formatAddress(destination) },
+      probe,
       hashes: [a, b],
       measured,
       pair: measured && measured.numReplies > 0 ? measured : undefined,
@@ -474,6 +477,11 @@ export class Pool {
     const given = (recent ?? context).filter((each) => isOfPair(each, question));
     const pair = withGiven(remembered ?? { ...NOTHING, ...this.#usualPair }, given, timeS);
     return pair.timesS.length > 0 ? new AskedPair(pair, timeS, this.#age) : undefined;
+  }
+
+  /** The number of addresses of a probe that training measured. */
+  numAddressesOf(probe: number): number {
+    return this.#recall(KNOWN_IDENTITIES).numAddressesOf(probe);
   }
 
   /** The newest remembered RTTs of a pair, newest first. */

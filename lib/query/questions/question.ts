@@ -16,6 +16,7 @@ import { momentOf } from "../../data/addresses/known_addresses.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+import { MAX_PROBE } from "../../model/pool/identities.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
 import type { RttDistribution } from "../rtt/rtt_distribution.ts";
@@ -164,6 +165,11 @@ export const time = z.union([z.string(), z.number()])
     "when, from 1990 to 2099: ISO 8601 (UTC unless it has a zone) or Unix seconds (any time: a random moment in the data's period)",
   )
   .meta({ examples: ["2026-11-01T12:00Z"] });
+
+export const probe = z.int().min(0).max(MAX_PROBE).optional().describe(
+  "number of the probe (RIPE Atlas: prb_id) that has the source's address (the one that training saw with it): " +
+    "measurements of the probe from its other addresses then count",
+).meta({ examples: [1000] });
 
 const measuredAddress = address.superRefine((text, context) => {
   if (!readAddress(text).bytes) context.addIssue(issueOf(addressFault(text)));

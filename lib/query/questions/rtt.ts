@@ -27,6 +27,7 @@ import {
   endNames,
   fields,
   notes,
+  probe,
   question,
   seed,
   SERVED_DRAWS,
@@ -60,7 +61,7 @@ const wantedSchema = z.object(wantedShape);
 /** The parts of a distribution to report. */
 type RttWanted = z.infer<typeof wantedSchema>;
 
-const asked = fields({ src, dst, time, context, ...wantedShape, draws: draws(2 ** 17), seed });
+const asked = fields({ src, dst, time, context, probe, ...wantedShape, draws: draws(2 ** 17), seed });
 
 const answer = z.object({
   src: z.string(),
@@ -174,11 +175,11 @@ export const rtt = question({
 /** Answers a question about an RTT. @param onMixture Receives the distribution; valid until this returns. */
 export async function askRtt(
   asking: Asking,
-  { src, dst, time, context, draws: numDraws, seed, ...wanted }: z.output<typeof asked>,
+  { src, dst, time, context, probe, draws: numDraws, seed, ...wanted }: z.output<typeof asked>,
   onMixture: (mixture: PrefixAnswer["mixture"]) => void = () => {},
 ): Promise<RttAnswer> {
   const { model } = asking;
-  const query = parseQuestion({ src, dst, time, context }, model.places);
+  const query = parseQuestion({ src, dst, time, context, probe }, model.places);
   const { prepareQuery } = await import("../rtt/answer_queries.ts");
   const { DEFAULT_NUM_DRAWS, exactAnswer, rttBetweenPrefixes } = await import("../rtt/prefix_query.ts");
   const answerOf = await rttAnswers(model, wanted);

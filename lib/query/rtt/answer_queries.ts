@@ -93,10 +93,11 @@ export function prepareQuery<Query extends ParsedQuestion>(
   asked: Query,
   known: readonly TokenMeasurement[],
 ): PreparedQuery<Query> {
-  const { source, destination, timeS } = asked;
+  const { source, destination, timeS, probe } = asked;
   const context = asked.context ?? knownAt(known, timeS);
   const numContextLater = asked.context ? 0 : known.length - context.length;
-  const whole = { source: source.bytes, destination: destination.bytes, timeS, context };
+  const ends = { source: source.bytes, destination: destination.bytes };
+  const whole = { ...ends, timeS, context, ...(probe !== undefined && { probe }) };
   const first = { ...whole, context: contextThatFits(whole, sequenceLength) };
   encodeQuery(first, sequenceLength);
   const query = { ...asked, context: asked.context && first.context };

@@ -1,6 +1,6 @@
 /**
  * Reads files of queries for RTT distributions, as JSON lines or CSV. CSV has a header with `src`, `dst` and
- * optionally `time`, in any order, separated by commas, semicolons or tabs. JSON lines are objects, see
+ * optionally `time` and `probe`, in any order, separated by commas, semicolons or tabs. JSON lines are objects, see
  * `RttQuestion`, such as
  *
  *     {"src": "10.2.0.0/16", "dst": "198.51.100.7", "time": "2025-11-01T12:00Z", "context": [
@@ -17,8 +17,8 @@ import { type CsvSeparator, readCsv } from "../../io/text/csv.ts";
 import { type ParsedQuestion, parseQuestion, withAddresses } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
-const COLUMNS: readonly string[] = ["dst", "src", "time"];
-const WANTED = "one with src, dst and optionally time and context";
+const COLUMNS: readonly string[] = ["dst", "src", "time", "probe"];
+const WANTED = "one with src, dst and optionally time, probe and context";
 
 export interface FileQuery extends ParsedQuestion {
   /** Line number, from 1. */
@@ -143,12 +143,13 @@ export function queryOf(
   }
 }
 
-/** @throws {UserError} If a line has a different source or time. */
+/** @throws {UserError} If a line has a different source or time, or a probe. */
 function withShared(values: Values, shared: SharedEnds): Values {
-  for (const name of ["src", "time"] as const) {
+  const ofAll: Values = { ...shared };
+  for (const name of ["src", "time", "probe"]) {
     const value = values[name] ?? "";
-    if (value === "" || value === shared[name]) continue;
-    const expected = `${shared[name] ?? "none"} as on all lines`;
+    if (value === "" || value === ofAll[name]) continue;
+    const expected = `${ofAll[name] ?? "none"} as on all lines`;
     throw new UserError({ path: [name], value: shown(value), expected });
   }
   return { ...values, ...shared };
@@ -170,7 +171,7 @@ function headerOf(text: string, path: string, isList: boolean, known: readonly s
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
   const expected = isList
     ? `one address or prefix per line, JSON lines or a CSV header ${end}`
-    : "JSON lines or a CSV header src,dst[,time]";
+    : "JSON lines or a CSV header src,dst[,time,probe]";
   throw new FormatError({ value: shown(text), expected }, { path, place: "line 1" });
 }
 

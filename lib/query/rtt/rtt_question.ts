@@ -18,6 +18,7 @@ import {
 import type { NamedPlace, PlaceIndex } from "../../data/addresses/place_index.ts";
 import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+import { MAX_PROBE } from "../../model/pool/identities.ts";
 import type { PrefixQuery, RttQuery } from "../query_tokens.ts";
 
 /** A question for the RTT between two endpoints. */
@@ -30,6 +31,8 @@ export interface RttQuestion {
   readonly time?: string | number | null;
   /** Measurements before `time`, in any order. The newest that fit in the model's sequence are used. */
   readonly context?: readonly QuestionMeasurement[];
+  /** The number of the probe that has the source's address, which may be new to the model. */
+  readonly probe?: number;
 }
 
 /** A measurement given as context of a question. */
@@ -52,7 +55,7 @@ export interface ParsedQuestion extends Omit<PrefixQuery, "context"> {
   readonly notes: readonly string[];
 }
 
-const QUESTION_FIELDS = ["src", "dst", "time", "context"];
+const QUESTION_FIELDS = ["src", "dst", "time", "context", "probe"];
 const MEASUREMENT_FIELDS = ["src", "dst", "time", "rtt"];
 /** Longer than any address, prefix or place. */
 const MAX_ADDRESS_LENGTH = 120;
@@ -70,9 +73,20 @@ export function parseQuestion(
   values: RttQuestion | Partial<Record<string, unknown>>,
   places?: PlaceIndex,
 ): ParsedQuestion {
-  const { src, dst, time, context } = fieldsOf(values, QUESTION_FIELDS);
+  const { src, dst, time, context, probe } = fieldsOf(values, QUESTION_FIELDS);
   const { notes, ...ends } = parseEnds(src, dst, places);
-  return { ...ends, timeS: timeOf(time), context: measurementsOf(context, notes), notes };
+  return { ...ends, timeS: timeOf(time), context: measurementsOf(context, notes), ...probeOf(probe), notes };
+}
+
+/** @param value A number, or its text in a file. */
+function probeOf(value: unknown): { probe?: number } {
+  if (value === undefined || value === null || value === "") return {};
+  const probe = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (typeof probe === "number" && Number.isInteger(probe) && probe >= 0 && probe <= MAX_PROBE) {
+    return { probe };
+  }
+  const expected = `a whole number from 0 to ${MAX_PROBE}`;
+  throw new UserError({ path: ["probe"], value: shown(value), expected });
 }
 
 /** Fields of questions with endpoints: texts, objects with `src` or `dst`, or lists of these. */
@@ -139,7 +153,7 @@ export function parseWithin(text: unknown, places: PlaceIndex | undefined): (add
 
 /** Reads a question between two addresses. @throws {UserError} If it is invalid or about prefixes. */
 export function parseAddressQuestion(question: RttQuestion): RttQuery {
-  const { source, destination, timeS, context } = parsePrefixQuestion(question);
+  const { source, destination, ...others } = parsePrefixQuestion(question);
   for (const prefix of [source, destination]) {
     if (isAddress(prefix)) continue;
     throw new UserError(
@@ -148,13 +162,13 @@ export function parseAddressQuestion(question: RttQuestion): RttQuery {
       }: expected two addresses; use rttBetweenPrefixes`,
     );
   }
-  return { source: source.bytes, destination: destination.bytes, timeS, context };
+  return { source: source.bytes, destination: destination.bytes, ...others };
 }
 
 /** Reads a question for the model. @throws {UserError} See {@link parseQuestion}. */
 export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
-  const { source, destination, timeS, context } = parseQuestion(question);
-  return { source, destination, timeS, context: context ?? [] };
+  const { notes: _, context, ...query } = parseQuestion(question);
+  return { ...query, context: context ?? [] };
 }
 
 function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Values {

@@ -18,6 +18,8 @@ import { Pool } from "../../../lib/model/pool/pool.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { NUM_KINDS } from "../../../lib/model/pool/question_kinds.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
+import { alone } from "../../../lib/query/questions/question.ts";
+import { rtt } from "../../../lib/query/questions/rtt.ts";
 import { FIRST_BYTES } from "../../../lib/query/rtt/rtt_bytes.ts";
 import type { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { tinyRowModel } from "../adapt/tiny_rows.ts";
@@ -80,6 +82,40 @@ Deno.test("the basis of a pair contains its measured RTTs in the pool, newest fi
     assertEquals(shown[4].time, "2023-11-14T22:13:20.000Z");
     assertEquals(basisJson(basisOf(DESTINATIONS[2])).rtts, undefined);
     return Promise.resolve();
+  }));
+
+Deno.test("a question may name the probe of its source, whose other addresses were measured", () =>
+  withTinyModel(async ({ config, registry, weights }) => {
+    const tables = new PoolTables();
+    const ends = [address("10.1.0.1"), address("10.2.0.1"), ...DESTINATIONS].map(PoolTables.endOf);
+    [[0, 2, 20], [1, 2, 80], [1, 3, 140]].forEach(([from, to, ms]) =>
+      tables.add(ends[from], ends[to], encodeRttCode(ms), START_S)
+    );
+    tables.identities.add(ends[0].hashes, 7);
+    tables.identities.add(ends[1].hashes, 8);
+    // Training saw this address with probe 8, but not its pair.
+    tables.identities.add(PoolTables.endOf(SOURCE).hashes, 8);
+    const model = PingModel.of(config, registry, { weights, pool: tables.save(fitPool([])) });
+    const asked = { src: "192.0.2.77", dst: "198.51.100.1", time: START_S };
+    const seen = { ...asked, src: "192.0.2.1" };
+    const [none, of7, unknown, own, named] = await model.rttDistributions(
+      [asked, { ...asked, probe: 7 }, { ...asked, probe: 9 }, seen, { ...seen, probe: 7 }],
+    );
+    assertEquals(unknown.probabilities, none.probabilities);
+    const near = (of: RttDistribution, rttMs: number) => of.cdf(1.1 * rttMs) - of.cdf(rttMs / 1.1);
+    for (const [of, rttMs] of [[of7, 20], [own, 80], [named, 20]] as const) {
+      assert(near(of, rttMs) > near(none, rttMs) + 0.2, `${near(of, rttMs)} at ${rttMs} ms`);
+    }
+    assert(near(named, 80) < near(own, 80) - 0.2);
+    const prefix = { ...asked, src: "192.0.2.76/31", probe: 7, draws: 2 };
+    const texts = [];
+    for (const question of [{ ...asked, probe: 7 }, prefix, { ...asked, probe: 9 }]) {
+      const { median_ms, basis } = await rtt.ask(alone(model, {}), question);
+      texts.push([Math.round(median_ms), basis.text.slice(basis.text.indexOf("Probe"))]);
+    }
+    const [first, second, last] = texts;
+    assertEquals([first, second], Array(2).fill([21, "Probe 7 has 1 known address."]));
+    assertEquals(last[1], "Probe 9 has 0 known addresses.");
   }));
 
 /** The mixture in float64: the model's codes up to the highest RTT, and the probability of each kernel. */

@@ -69,6 +69,8 @@ Deno.test("readQueries() reads one source's destinations from plain lines, CSV a
   assertEquals(gist(other), [2, 'found src "192.0.2.2", expected 192.0.2.1 as on all lines']);
   assertEquals(gist(later), [3, 'found time "1", expected 1700000000 as on all lines']);
   assertEquals(gist(none), [4, "found no dst, expected an IPv4 or IPv6 address or prefix"]);
+  const [ofProbe] = await read('{"dst":"10.0.0.1","probe":7}', shared);
+  assertEquals(gist(ofProbe), [1, "found probe 7, expected none as on all lines"]);
   await assertRejects(() => read("nowhere\n10.0.0.1\n", shared), FormatError, "header dst");
 });
 
@@ -138,10 +140,17 @@ Deno.test("readQueries() reads prefixes and, in JSON lines, contexts", async () 
   assert(!("error" in csv));
   assertEquals([formatPrefix(csv.source), csv.context], ["10.2.0.0/16", null]);
   await assertRejects(() => read("src,dst,context\n"), FormatError);
+  const probes = await read("src,dst,probe\n10.2.0.1,10.3.4.5,7\n10.2.0.1,10.3.4.5,\n10.2.0.1,10.3.4.5,-1\n");
+  const expected = 'found probe "-1", expected a whole number from 0 to 4294967295';
+  assertEquals(probes.map((each) => "error" in each ? each.error : each.probe), [7, undefined, expected]);
 });
 
 Deno.test("readQueries() rejects an unknown header and readLines() a missing file", async () => {
-  await assertRejects(() => read("source,dst\n1.2.3.4,1.2.3.4\n"), FormatError, "header src,dst[,time]");
+  await assertRejects(
+    () => read("source,dst\n1.2.3.4,1.2.3.4\n"),
+    FormatError,
+    "header src,dst[,time,probe]",
+  );
   await assertRejects(() => read("src,src,dst\n"), FormatError);
   await assertRejects(() => read(new Uint8Array(1000).fill(200)), FormatError);
   await assertRejects(() => Array.fromAsync(readLines("no/such/file", NEVER)), UserError, "no such file");

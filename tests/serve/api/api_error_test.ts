@@ -155,7 +155,7 @@ Deno.test("a schema error names the field, the value found, the expected one and
     [{ src: 7 }, 'found src 7, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
     [
       { tiem: 1 },
-      'found "tiem", expected only src, dst, time, context, quantiles, at, cdf, histogram, measured, draws, seed',
+      'found "tiem", expected only src, dst, time, context, probe, quantiles, at, cdf, histogram, measured, draws, seed',
     ],
     [{ time: [] }, 'found time an array, expected text or a number, such as "2026-11-01T12:00Z"'],
     [
@@ -174,7 +174,7 @@ Deno.test("a schema error names the field, the value found, the expected one and
     ],
     [
       { src: undefined, source: "192.0.2.1" },
-      'found "source", expected only src, dst, time, context, quantiles, at, cdf, histogram, measured, draws, seed',
+      'found "source", expected only src, dst, time, context, probe, quantiles, at, cdf, histogram, measured, draws, seed',
     ],
     [
       { context: [{ ...QUESTION, rtt: 0 }] },
