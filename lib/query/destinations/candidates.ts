@@ -39,7 +39,7 @@ export interface Candidate {
   readonly prior: number;
 }
 
-interface CandidateOptions {
+export interface CandidateOptions {
   /** Maximum per question, in addition to the known destinations of its source. */
   readonly numCandidates: number;
   /** Number of expanded nodes after which the search ends. */

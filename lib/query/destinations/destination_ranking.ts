@@ -30,10 +30,10 @@ import { groupsOf } from "../model_decoders.ts";
 import { rowOf } from "../decoder_rows.ts";
 import type { PingModel } from "../ping_model.ts";
 import { requirePossible } from "../possible.ts";
-import { encodeQuery } from "../query_tokens.ts";
+import { encodeQuery, type RttQuery } from "../query_tokens.ts";
 import { type AddressDrawOptions, drawSources } from "../rtt/prefix_query.ts";
 import { failureProbability, rangeMass } from "../rtt/rtt_bytes.ts";
-import { type Candidate, candidatesOf, NODES_AT_ONCE, type Prompted } from "./candidates.ts";
+import { type Candidate, candidatesOf, NODES_AT_ONCE } from "./candidates.ts";
 
 /** A question for destinations. They have the source's IP version. */
 export interface DestinationQuery {
@@ -175,11 +175,14 @@ interface WeighedCandidate extends Candidate {
   readonly weight: number;
 }
 
+/** Number of candidates, and of nodes expanded in search of them. */
+export const SEARCH_LIMITS = { numCandidates: 256, maxExpansions: 512 } as const;
+
 /** Weighs the candidates of many questions. @param take Receives those of each question, in order. */
 async function weigh(
   model: PingModel,
   queries: readonly DestinationQuery[],
-  { numCandidates = 256, maxExpansions = 512, prefixLength, onSearch, isWithin, signal }: RankOptions,
+  { prefixLength, onSearch, isWithin, signal, ...limits }: RankOptions,
   take: (candidates: WeighedCandidate[]) => void,
 ): Promise<void> {
   const asked = queries.map((query) => askedOf(query, model.config.sequenceLength));
@@ -188,7 +191,7 @@ async function weigh(
   let first = 0;
   for (const group of groupsOf(prompts, model.decoders.continuationExtent, { numChildren: NODES_AT_ONCE })) {
     const ofGroup = asked.slice(first, first += group.length);
-    const chosen = { numCandidates, maxExpansions, onSearch, isWithin, signal };
+    const chosen = { ...SEARCH_LIMITS, ...limits, onSearch, isWithin, signal };
     const candidates = await candidatesOf(model, ofGroup, chosen);
     for (const [i, each] of ofGroup.entries()) {
       const likelihoods = await resultProbabilities(model, { ...each, candidates: candidates[i], signal });
@@ -197,20 +200,22 @@ async function weigh(
   }
 }
 
-interface Asked extends Prompted {
-  readonly query: DestinationQuery;
-  /** Tokens between the destination's bytes and the result. */
-  readonly time: readonly number[];
+interface Asked extends ReturnType<typeof promptOf<DestinationQuery>> {
   /** Lowest and highest RTT code; null for no reply. */
   readonly codes: readonly [low: number, high: number] | null;
 }
 
 function askedOf(query: DestinationQuery, sequenceLength: number): Asked {
-  const { source, rttMs, timeS, context } = query;
-  const codes = rttMs && codeRangeOf(rttMs);
-  const whole = encodeQuery({ source, destination: source, timeS, context }, sequenceLength);
+  const codes = query.rttMs && codeRangeOf(query.rttMs);
+  return { ...promptOf(query, sequenceLength), codes };
+}
+
+/** The tokens before a destination's bytes, and the tokens between them and the result. */
+export function promptOf<Q extends Omit<RttQuery, "destination">>(query: Q, sequenceLength: number) {
+  const { source } = query;
+  const whole = encodeQuery({ ...query, destination: source }, sequenceLength);
   const start = whole.lastIndexOf(source.length === 4 ? DST_IPV4 : DST_IPV6) + 1;
-  return { query, codes, prompt: whole.slice(0, start), time: [...whole.subarray(start + source.length)] };
+  return { query, prompt: whole.slice(0, start), time: [...whole.subarray(start + source.length)] };
 }
 
 /** P(result | source, destination, time, context) for each candidate. */

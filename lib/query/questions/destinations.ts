@@ -24,7 +24,7 @@ import {
 } from "./question.ts";
 
 /** Cost of a search, in distributions. */
-const SEARCH_COST = 4096;
+export const SEARCH_COST = 4096;
 
 const top = (most: number) =>
   z.int().min(1).max(most).optional().describe("number of destinations to list (20)").meta({

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { parseEnds, timeOf } from "../rtt/rtt_question.ts";
+import { SEARCH_COST } from "./destinations.ts";
 import {
   answeredTime,
   context,
@@ -26,7 +27,9 @@ export const sample = question({
   summary: "whole measurements drawn from the model",
   question: fields({
     src: src.optional().describe("source: an address, prefix, place or network (drawn)"),
-    dst: dst.optional().describe("destination: same forms (drawn)"),
+    dst: dst.optional().describe(
+      "destination: same forms (drawn; from a source address as the question `destinations` weighs them)",
+    ),
     time: time.describe(
       "when, from 1990 to 2099: ISO 8601 (UTC unless it has a zone) or Unix seconds (drawn, or none)",
     ),
@@ -66,7 +69,8 @@ export const sample = question({
       context: readSource({ src: "0.0.0.0", time, context }).context,
     };
     const numUsed = sampleContextThatFits(query, model.config.sequenceLength).length;
-    const measurements = await asking.inTurn(count, async () => {
+    const isSearching = src !== undefined && dst === undefined;
+    const measurements = await asking.inTurn(count + (isSearching ? SEARCH_COST : 0), async () => {
       const drawn = [];
       for await (
         const { source, destination, timeS, rttCode, order } of sampleMeasurements(model, query, {
@@ -74,6 +78,8 @@ export const sample = question({
           temperature,
           topK,
           seed,
+          onSearch: (done) => asking.onProgress(done),
+          signal: asking.signal,
         })
       ) {
         const ends = { src: formatAddress(source), dst: formatAddress(destination) };

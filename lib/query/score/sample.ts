@@ -4,6 +4,8 @@
  *
  * Given fields come first, in the order source, destination, time. The network draws the others in an order
  * of its choice, and times only in the period of the training data. It also draws a result, which is discarded.
+ * The destinations of a given source address are drawn from the candidates of `query destinations`, with their
+ * probabilities before the RTT is known, if training measured destinations of its IP version.
  *
  * @module
  */
@@ -30,6 +32,9 @@ import {
 } from "../../data/tokens/vocab_v2.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 import { byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
+import { type CandidateOptions, candidatesOf } from "../destinations/candidates.ts";
+import { promptOf, SEARCH_LIMITS } from "../destinations/destination_ranking.ts";
+import { tablesOf } from "../destinations/source_prior.ts";
 import type { PingModel } from "../ping_model.ts";
 import { contextThatFits, requireEarlier } from "../query_tokens.ts";
 import { prefixChooser, tokensInPlace } from "../rtt/prefix_query.ts";
@@ -54,7 +59,7 @@ export interface Sample extends TokenMeasurement {
   readonly order: readonly Field[];
 }
 
-export interface SampleOptions {
+export interface SampleOptions extends Partial<Pick<CandidateOptions, "onSearch" | "signal">> {
   count: number;
   /** Seed. A measurement depends only on it, the query and the measurement's index. */
   seed: number;
@@ -64,6 +69,8 @@ export interface SampleOptions {
   topK?: number | undefined;
 }
 
+type Changes = Pick<SampleOptions, "temperature" | "topK">;
+
 /**
  * Draws measurements.
  *
@@ -72,9 +79,10 @@ export interface SampleOptions {
  */
 export async function* sampleMeasurements(
   model: PingModel,
-  query: SampleQuery,
+  asked: SampleQuery,
   options: SampleOptions,
 ): AsyncGenerator<Sample> {
+  const query = await withDestinations(model, asked, options);
   const [source, destination] = [query.source, query.destination].map((end) => end && prefixOf(end));
   const isOfPlaces = source !== undefined && destination !== undefined && isPlace(source) &&
     isPlace(destination);
@@ -88,6 +96,32 @@ export async function* sampleMeasurements(
     first += drawn.length;
     drawn = [];
   }
+}
+
+/** Adds the candidates as the destinations of a source address, if none is given. */
+async function withDestinations(
+  model: PingModel,
+  query: SampleQuery,
+  options: SampleOptions,
+): Promise<SampleQuery> {
+  const { source: given, destination } = query;
+  const source = given && prefixOf(given);
+  if (!source || destination || !isAddress(source)) return query;
+  const { bytes } = source;
+  const isKnown = tablesOf(model.trainingData).some((table) =>
+    table.destinations().some((known) => known.bytes.length === bytes.length)
+  );
+  if (!isKnown) return query;
+  const prompted = promptOf({ ...query, source: bytes }, model.config.sequenceLength);
+  const { onSearch, signal } = options;
+  const [candidates] = await candidatesOf(model, [prompted], { ...SEARCH_LIMITS, onSearch, signal });
+  const shares = sharesOf(candidates.map(({ prior }) => prior), options);
+  const prefixes = candidates.map(({ address }, i) => ({
+    prefix: prefixOfAddress(address),
+    share: shares[i],
+  }));
+  const mixture = { name: "", numNetworks: 0, has: () => true, take: () => prefixes };
+  return { ...query, destination: { bytes, length: 0, mixture } };
 }
 
 /** Number of measurements whose results are drawn together. */
@@ -149,29 +183,31 @@ async function drawResults(
   return results;
 }
 
-/** Applies {@link SampleOptions} to the outcomes, first bytes and second bytes of a distribution. */
+/** Applies {@link SampleOptions} to masses. @returns Shares, which sum to 1. */
+function sharesOf(masses: ArrayLike<number>, { temperature = 1, topK = Infinity }: Changes): number[] {
+  const sorted = Array.from(masses).sort((a, b) => b - a);
+  const least = sorted[Math.min(topK, sorted.length) - 1];
+  // Relative to the maximum, since a power may underflow.
+  const weights = Array.from(
+    masses,
+    (mass) => mass >= least ? Math.pow(mass / sorted[0], 1 / temperature) : 0,
+  );
+  const sum = weights.reduce((a, b) => a + b, 0);
+  return weights.map((weight) => weight / sum);
+}
+
+/** Applies them to the outcomes, first bytes and second bytes of a distribution. */
 function changed(
   { pFailed, probabilities, canonicalMass, floorMs }: RttDistribution,
-  { temperature, topK }: { temperature: number; topK: number },
+  changes: Changes,
 ): RttDistribution {
-  const sharesOf = (masses: ArrayLike<number>): number[] => {
-    const sorted = Array.from(masses).sort((a, b) => b - a);
-    const least = sorted[Math.min(topK, sorted.length) - 1];
-    // Relative to the maximum, since a power may underflow.
-    const weights = Array.from(
-      masses,
-      (mass) => mass >= least ? Math.pow(mass / sorted[0], 1 / temperature) : 0,
-    );
-    const sum = weights.reduce((a, b) => a + b, 0);
-    return weights.map((weight) => weight / sum);
-  };
   const codesOf = (place: number) => probabilities.subarray(FIRST_INDEXES[place], FIRST_INDEXES[place + 1]);
-  const firsts = sharesOf(FIRST_BYTES.map((_, place) => codesOf(place).reduce((a, b) => a + b, 0)));
+  const firsts = sharesOf(FIRST_BYTES.map((_, place) => codesOf(place).reduce((a, b) => a + b, 0)), changes);
   const codes = Float64Array.from(firsts.flatMap((first, place) => {
     if (first === 0) return Array.from(codesOf(place), () => 0);
-    return sharesOf(codesOf(place)).map((share) => first * share);
+    return sharesOf(codesOf(place), changes).map((share) => first * share);
   }));
-  return new RttDistribution(sharesOf([pFailed, 1 - pFailed])[0], codes, canonicalMass, { floorMs });
+  return new RttDistribution(sharesOf([pFailed, 1 - pFailed], changes)[0], codes, canonicalMass, { floorMs });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
-import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { formatPrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import {
@@ -8,6 +8,7 @@ import {
 } from "../../../lib/query/destinations/destination_ranking.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { encodeMeasurement } from "../../../lib/query/query_tokens.ts";
+import { sampleMeasurements } from "../../../lib/query/score/sample.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
@@ -178,12 +179,13 @@ Deno.test("rankDestinations() weighs the source's destinations by their counts i
     await assertByBayes(model, other, unknown, own);
   }, 4));
 
-Deno.test("rankDestinations() skips the search if known destinations have nearly all of the prior", () =>
-  withTinyModel(async ({ config, registry, weights }) => {
+Deno.test("known destinations with nearly all of the prior need no search, and samples of the source have them", () =>
+  withTinyModel(async (alone) => {
+    const { config, registry, weights } = alone;
     // Its neighbours do not measure other destinations either; sources elsewhere do.
     const trainingData = dataOf([
       ...Array.from({ length: 10 }, (_, i) => [`192.0.2.${i}`, "203.0.113.1", 2000] as const),
-      ...Array.from({ length: 10 }, (_, i) => [`192.0.2.${i}`, "203.0.113.2", 2000] as const),
+      ...Array.from({ length: 10 }, (_, i) => [`192.0.2.${i}`, "203.0.113.2", 6000] as const),
       ...Array.from({ length: 40 }, (_, i) => [`${i}.0.0.1`, `198.51.100.${i}`, 1] as const),
     ]);
     const model = PingModel.of(config, registry, { weights, trainingData });
@@ -192,6 +194,24 @@ Deno.test("rankDestinations() skips the search if known destinations have nearly
     const [{ candidates, priorMass }] = await rankDestinations(model, [PLAIN], { onSearch });
     assertEquals([candidates, numExpanded], [2, []]);
     assert(priorMass > 0.999 && priorMass <= 1);
+    const drawn = async (
+      of: PingModel,
+      changes: { source?: Uint8Array; temperature?: number; topK?: number },
+    ) => {
+      const { source = SOURCE, ...others } = changes;
+      const asked = { source, timeS: 1_700_000_000, context: [] };
+      const samples = sampleMeasurements(of, asked, { count: 100, seed: 3, ...others });
+      return (await Array.fromAsync(samples)).map(({ destination }) => formatAddress(destination));
+    };
+    for (const [changes, share] of [[{}, 3 / 4], [{ temperature: 0.5 }, 9 / 10], [{ topK: 1 }, 1]] as const) {
+      const all = await drawn(model, changes);
+      const counts = ["203.0.113.1", "203.0.113.2"].map((name) => all.filter((each) => each === name).length);
+      assertEquals(counts[0] + counts[1], 100);
+      assertAlmostEquals(counts[1] / 100, share, 4 * Math.sqrt(share * (1 - share) / 100));
+    }
+    // Training measured no destination over IPv6.
+    const source = addressBytes("2001:db8::1");
+    assertEquals(await drawn(model, { source }), await drawn(alone, { source }));
   }, 4));
 
 Deno.test("rankDestinations() includes neighbours' destinations, without a search if little else is likely", () =>
