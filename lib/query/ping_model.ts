@@ -18,7 +18,7 @@ import { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
 import { RTT_START, type TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
-import { isAddress } from "../data/addresses/ip_prefix.ts";
+import { type IpPrefix, isAddress } from "../data/addresses/ip_prefix.ts";
 import { type AddressNames, NO_NAMES } from "../data/addresses/address_names.ts";
 import { PlaceIndex, placeText } from "../data/addresses/place_index.ts";
 import { forecastOfModel, isOfPair, Pool, type PooledForecast } from "../model/pool/pool.ts";
@@ -210,9 +210,19 @@ export class PingModel {
     const times = [...rtts ?? [], ...ofContext].map(({ timeS }) => timeS ?? 0);
     const pairS = Math.max(0, basis.pair.lastS ?? 0, ...times) || null;
     const { summary, adaptation } = this.trainingData;
-    const known = probe === undefined ? undefined : knownCount(this.#pool?.numAddressesOf(probe) ?? 0);
-    const text = known ? `${basis.text} Probe ${probe} has ${known}.` : basis.text;
-    return { ...basis, text, rtts, moment: momentOf(timeS, { of: [summary, adaptation?.summary], pairS }) };
+    const ofProbe = probe === undefined ? "" : ` Probe ${probe}: ${this.#measuredBy(probe, destination)}.`;
+    return {
+      ...basis,
+      text: basis.text + ofProbe,
+      rtts,
+      moment: momentOf(timeS, { of: [summary, adaptation?.summary], pairS }),
+    };
+  }
+
+  #measuredBy(probe: number, destination: IpPrefix): string {
+    const { numAddresses = 0, measurements = 0 } = this.#pool?.measuredBy(probe, destination.bytes) ?? {};
+    const known = knownCount(numAddresses);
+    return isAddress(destination) ? `${known}, ${measurements} measurements with the destination` : known;
   }
 
   /** The remembered measurements of a pair of single addresses; undefined if there are none. */

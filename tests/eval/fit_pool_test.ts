@@ -49,7 +49,7 @@ Deno.test("fitPoolOf() adds a pool to a checkpoint once, reproducibly, and the p
     const identities = new Identities(checkpoint.pool);
     const probe = identities.probeOf(v4);
     assert(probe !== undefined);
-    assertEquals([probe, identities.numAddressesOf(probe)], [identities.probeOf(v6), 2]);
+    assertEquals([probe, identities.addressesOf(probe).length], [identities.probeOf(v6), 2]);
     assertEquals(await fit(), undefined);
     const path = join(directory, POOL_FILE);
     Deno.removeSync(path);

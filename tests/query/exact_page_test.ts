@@ -48,11 +48,12 @@ import { pValueOfNoReply, pValueOfReply } from "../../lib/query/score/surprise.t
 
 import { IDENTITIES } from "../../lib/model/pool/identities.ts";
 import { recallFrom } from "../../lib/model/pool/forecast.ts";
-import { PAIR_NEIGHBOURS } from "../../lib/model/pool/pair_neighbours.ts";
-import type { PooledForecast } from "../../lib/model/pool/pool.ts";
+import { neighboursOf } from "../../lib/model/pool/pair_neighbours.ts";
+import { Pool, type PooledForecast } from "../../lib/model/pool/pool.ts";
 import { fitPool } from "../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
+import { TINY_CONFIG } from "./tiny_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
 import { distributionOf, FIRST_BYTES, firstByteMasses, massOf } from "../../lib/query/rtt/rtt_bytes.ts";
 import { parseAddressQuestion } from "../../lib/query/rtt/rtt_question.ts";
@@ -225,14 +226,29 @@ Deno.test("EXACT.md: neighbours", () => {
     ).sort((a: Hashes, b: Hashes) => keyOfHashes(a) - keyOfHashes(b));
     const rows = Uint32Array.from(hosts.flatMap(({ hash1, hash2, host }: Vector) => [hash1, hash2, host]));
     const tensors = new Map([...tables.save(fitPool([])), [IDENTITIES[0], rows] as const]);
-    const known = recallFrom(tensors, placeOf)(PAIR_NEIGHBOURS);
-    for (const [source, destination, cell, kernels, probe] of questions) {
-      const found = known.nearest({ source, destination }, probe);
+    const pool = new Pool({ ...TINY_CONFIG, coordinates: null, pairVectors: null }, {
+      weights: new Map(),
+      pool: tensors,
+    });
+    const recall = recallFrom(tensors, placeOf);
+    const massesOf = (kernels: readonly (readonly [log: number, mass: number])[]) =>
+      [...Map.groupBy(kernels, ([log]) => log)].map(([log, same]) => [
+        log,
+        same.reduce((sum, [, mass]) => sum + mass, 0),
+      ]).sort(([a], [b]) => a - b);
+    for (const [src, dst, cell, kernels, probe] of questions) {
+      const [source, destination] = [src, dst].map(addressBytes);
+      const known = pool.known({ source, destination, timeS: null, context: [], probe });
+      const found = neighboursOf({ ...known, recall });
       assertEquals(found?.cell ?? null, cell);
-      assertEquals(found?.logs.length ?? 0, kernels.length);
-      found?.logs.forEach(({ log, mass }, i) => {
-        assertAlmostEquals(log, kernels[i][0], 1e-6);
-        assertAlmostEquals(mass, kernels[i][1], 1e-6);
+      const [masses, expected] = [
+        massesOf(found?.logs.map(({ log, mass }) => [log, mass]) ?? []),
+        massesOf(kernels),
+      ];
+      assertEquals(masses.length, expected.length);
+      masses.forEach(([log, mass], i) => {
+        assertAlmostEquals(log, expected[i][0], 1e-6);
+        assertAlmostEquals(mass, expected[i][1], 1e-6);
       });
     }
   }

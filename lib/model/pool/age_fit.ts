@@ -37,6 +37,7 @@ const LEAST_MASS = 1e-3;
 const NOTHING: Omit<KnownOfQuestion, "pair" | "measured"> = {
   ends: { source: "", destination: "" },
   hashes: [{ hash1: 0, hash2: 0 }, { hash1: 0, hash2: 0 }],
+  ofHosts: [],
   estimate: undefined,
   ofSource: [],
   ofDestination: [],

@@ -38,13 +38,13 @@ export interface Forecast {
 /** Known RTTs that are relevant to the question. All logarithms are of ms. */
 export interface KnownOfQuestion {
   readonly ends: PairEnds;
-  /** The probe that has the source's address, if the question names it. */
-  readonly probe?: number | undefined;
   readonly hashes: readonly [Hashes, Hashes];
   /** The pair's measurements. */
   readonly measured: AskedPair | undefined;
   /** The same, if one of them has an RTT. */
   readonly pair: AskedPair | undefined;
+  /** If there is none: the pairs with all addresses of the source's probe, and of the destination's, together. */
+  readonly ofHosts: readonly (AskedPair | undefined)[];
   /** Estimated by coordinates; undefined without coordinates. */
   readonly estimate: RttEstimate | undefined;
   /** Usual RTTs from the source to its destinations, and to the destination; empty for unknown addresses. */

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { type Hashes, keyOfHashes } from "../embedding_table.ts";
 import type { Recalled } from "./forecast.ts";
@@ -79,7 +80,7 @@ export class CollectedIdentities {
 /** The probes that a checkpoint knows. */
 export class Identities {
   readonly #probes = new Map<number, number>();
-  readonly #numAddresses = new Map<number, number>();
+  readonly #addresses = new Map<number, Hashes[]>();
 
   constructor(tensors: Tensors) {
     if (!tensors.has(IDENTITIES[0])) return;
@@ -87,7 +88,7 @@ export class Identities {
     for (let at = 0; at < rows.length; at += IDENTITIES[1].length) {
       const [hash1, hash2, probe] = rows.subarray(at, at + IDENTITIES[1].length);
       this.#probes.set(keyOfHashes({ hash1, hash2 }), probe);
-      this.#numAddresses.set(probe, this.numAddressesOf(probe) + 1);
+      getOrMake(this.#addresses, probe, () => []).push({ hash1, hash2 });
     }
   }
 
@@ -96,9 +97,9 @@ export class Identities {
     return this.#probes.get(keyOfHashes(address));
   }
 
-  /** The number of known addresses of a probe. */
-  numAddressesOf(probe: number): number {
-    return this.#numAddresses.get(probe) ?? 0;
+  /** The known addresses of a probe; none if it is undefined. */
+  addressesOf(probe: number | undefined): readonly Hashes[] {
+    return probe === undefined ? [] : this.#addresses.get(probe) ?? [];
   }
 }
 

@@ -7,16 +7,13 @@
  */
 import { evenlySpread } from "../../base/collections.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
-import { addressBytes } from "../../data/addresses/ip.ts";
-import { hashesOf } from "../embedding_table.ts";
 import { SHARE, type Tensor } from "../possible_numbers.ts";
 import type { KnownOfQuestion, PairEnds, Recalled } from "./forecast.ts";
-import { type Identities, KNOWN_IDENTITIES } from "./identities.ts";
 import type { Kernel } from "./kernel_mixture.ts";
 import { type End, equalBytes, MEASURED_PAIRS, type MeasuredPairs } from "./measured_pairs.ts";
 
-/** How closely two addresses are related, from none to the same address. */
-const [NONE, COUNTRY, AS, CITY, PREFIX, HOST, SAME] = Array.from({ length: 7 }, (_, i) => i);
+/** How closely two addresses are related, from none to the same address. Those of a host are found apart. */
+const [NONE, COUNTRY, AS, CITY, PREFIX, SAME, HOST] = Array.from({ length: 7 }, (_, i) => i);
 
 /**
  * What must relate the sources and the destinations of a neighbour, the nearest first, and the weight of such
@@ -91,32 +88,15 @@ class PairNeighbours {
   /** The relations of an endpoint to all endpoints of the same role. */
   readonly #relatedTo: (name: string, role: number) => Uint8Array;
 
-  /** The rows of each probe's addresses, by role. */
-  readonly #rowsOf: readonly ReadonlyMap<number | undefined, readonly number[]>[];
-
-  constructor(readonly known: MeasuredPairs, readonly identities: Identities) {
+  constructor(readonly known: MeasuredPairs) {
     this.#relatedTo = known.compared((end, others) =>
       Uint8Array.from(others, (other) => relationOf(end, other))
     );
-    const probeOf = ({ address }: End) => identities.probeOf(hashesOf(address));
-    this.#rowsOf = known.ends.map((ends) => Map.groupBy(ends.keys(), (row) => probeOf(ends[row])));
   }
 
-  #related(name: string, role: number, probe = this.identities.probeOf(hashesOf(addressBytes(name)))) {
-    const related = this.#relatedTo(name, role);
-    const rows = probe === undefined ? [] : this.#rowsOf[role].get(probe) ?? [];
-    const all = related.slice();
-    for (const row of rows) all[row] = Math.max(all[row], HOST);
-    return all;
-  }
-
-  /**
-   * The nearest neighbours of a pair; undefined if no pair is related to it.
-   *
-   * @param probe The probe that has the source's address (default: the known one).
-   */
-  nearest({ source, destination }: PairEnds, probe?: number): Neighbours | undefined {
-    const [from, to] = [this.#related(source, 0, probe), this.#related(destination, 1)];
+  /** The nearest neighbours of a pair; undefined if no pair is related to it. */
+  nearest({ source, destination }: PairEnds): Neighbours | undefined {
+    const [from, to] = [this.#relatedTo(source, 0), this.#relatedTo(destination, 1)];
     const found: number[] = [];
     let nearest = LEVELS.length;
     const { rows, numTrained } = this.known;
@@ -140,12 +120,19 @@ class PairNeighbours {
 }
 
 export const PAIR_NEIGHBOURS: Recalled<PairNeighbours> = {
-  open: (_, { recall }) => new PairNeighbours(recall(MEASURED_PAIRS), recall(KNOWN_IDENTITIES)),
+  open: (_, { recall }) => new PairNeighbours(recall(MEASURED_PAIRS)),
 };
 
 /** The neighbours of a question about a pair that was not measured. */
-export function neighboursOf({ ends, probe, recall }: KnownOfQuestion): Neighbours | undefined {
-  return recall(PAIR_NEIGHBOURS).nearest(ends, probe);
+export function neighboursOf({ ends, ofHosts, recall }: KnownOfQuestion): Neighbours | undefined {
+  // The first two levels.
+  const level = ofHosts.findIndex((each) => each && each.numReplies > 0);
+  if (level < 0) return recall(PAIR_NEIGHBOURS).nearest(ends);
+  const logs = ofHosts[level]?.kernels() ?? [];
+  const mean = logs.reduce((sum, { log, mass }) => sum + mass * log, 0);
+  const distance = logs.reduce((sum, { log, mass }) => sum + mass * Math.abs(log - mean), 0);
+  const agreement = ofHosts[level]?.numReplies === 1 ? 0 : distance <= AGREEING ? 1 : 2;
+  return { worth: 1, cell: level * NUM_AGREEMENTS + agreement, logs };
 }
 
 /** @param weights By width, for masses that sum to their sum. */

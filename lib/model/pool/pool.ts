@@ -253,7 +253,7 @@ export class Pool {
     const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question);
     const [shareOfEnds, ofEnds] = [this.#failureWeights[failureKind(tries)], failureOfEnds(tries)];
-    const ofPair = known.measured?.losses();
+    const ofPair = (known.measured ?? hostOfNew(known.ofHosts, tries))?.losses();
     // Callers ask for the same few ranges repeatedly.
     const masses = new Map<number, number>();
     return {
@@ -391,8 +391,8 @@ export class Pool {
     pFailed: number,
     measured?: Ends,
   ): Pick<FailureCase, "kind" | "ofModel" | "ofEnds"> | undefined {
-    if (this.#asked(question)) return undefined;
     const tries = this.#triesOf(question);
+    if (this.#asked(question) ?? hostOfNew(this.#ofHosts(question), tries)) return undefined;
     // Measurements of the pair itself do not count for the endpoint that is known.
     const ofPair = measured && this.#asked({ ...measured, timeS: null, context: [] })?.losses();
     const { measurements: own = 0, failures: ownFailures = 0 } = ofPair ?? {};
@@ -432,8 +432,9 @@ export class Pool {
   }
 
   known(question: PooledQuestion, recall = this.#recall): KnownOfQuestion {
-    const { source, destination, context, probe } = question;
+    const { source, destination, context } = question;
     const measured = this.#asked(question);
+    const hasReply = measured !== undefined && measured.numReplies > 0;
     const [a, b] = [source, destination].map(hashesOf);
     const estimate = this.#embeddings?.estimateBetween(source, destination);
     const [ofSource, ofDestination] = [this.#usualOf(a)[0], this.#usualOf(b)[1]];
@@ -449,10 +450,10 @@ export class Pool {
     );
     return {
       ends: { source: formatAddress(source), destination: formatAddress(destination) },
-      probe,
       hashes: [a, b],
       measured,
-      pair: measured && measured.numReplies > 0 ? measured : undefined,
+      pair: hasReply ? measured : undefined,
+      ofHosts: hasReply ? [] : this.#ofHosts(question),
       estimate,
       ofSource,
       ofDestination,
@@ -479,9 +480,11 @@ export class Pool {
     return pair.timesS.length > 0 ? new AskedPair(pair, timeS, this.#age) : undefined;
   }
 
-  /** The number of addresses of a probe that training measured. */
-  numAddressesOf(probe: number): number {
-    return this.#recall(KNOWN_IDENTITIES).numAddressesOf(probe);
+  /** The number of known addresses of a probe, and of their remembered measurements with a destination. */
+  measuredBy(probe: number, destination: Uint8Array): { numAddresses: number; measurements: number } {
+    const [host] = this.#ofHosts({ source: destination, destination, timeS: null, probe });
+    const numAddresses = this.#recall(KNOWN_IDENTITIES).addressesOf(probe).length;
+    return { numAddresses, measurements: host?.losses().measurements ?? 0 };
   }
 
   /** The newest remembered RTTs of a pair, newest first. */
@@ -494,6 +497,23 @@ export class Pool {
   /** The remembered measurements of a pair. */
   measured(source: Uint8Array, destination: Uint8Array): RememberedPair | undefined {
     return firstFound(this.#memories, pairHashes(hashesOf(source), hashesOf(destination), 0));
+  }
+
+  /** The remembered measurements of the pairs with all addresses of the probe of the source, and of the destination. */
+  #ofHosts(
+    { source, destination, timeS, probe }: Omit<PooledQuestion, "context">,
+  ): (AskedPair | undefined)[] {
+    const identities = this.#recall(KNOWN_IDENTITIES);
+    const [a, b] = [source, destination].map(hashesOf);
+    const ends = [{ own: a, other: b, named: probe }, { own: b, other: a, named: undefined }];
+    return ends.map(({ own, other, named = identities.probeOf(own) }) => {
+      const collected = new CollectedPair();
+      for (const each of identities.addressesOf(named)) {
+        collected.addAll(firstFound(this.#memories, pairHashes(each, other)) ?? NOTHING);
+      }
+      if (collected.length === 0) return undefined;
+      return new AskedPair({ ...collected.sorted(), ...this.#usualPair }, timeS, this.#age);
+    });
   }
 
   /** Usual RTTs of an address as a source and as a destination. */
@@ -562,6 +582,11 @@ export function forecastOfModel(question: PooledQuestion, floor: LightFloor): Po
   const failureProbability = (ofModel: number) => ofModel;
   const ofOthers = { massBetween: () => 0, addTo() {}, addToFirstBytes() {} };
   return { ...light, modelShare: 1, end: NUM_CODES, failureProbability, ...ofOthers };
+}
+
+/** The source's host, whose losses count only if the address itself is new: those of its addresses may differ. */
+function hostOfNew([host]: KnownOfQuestion["ofHosts"], { ofSource }: KnownTries): AskedPair | undefined {
+  return ofSource.measurements === 0 ? host : undefined;
 }
 
 /** Two numbers of a row; zeros if there is no row. */
