@@ -35,7 +35,7 @@ const ASKED: Record<Exclude<QuestionName, "places"> | "nearest of many", Record<
     measured: true,
   },
   destinations: { src: SRC, rtt: [20, 21], top: 3, prefix_length: 8, max_expansions: 16, context: CONTEXT },
-  nearest: { src: SRC, candidates: CANDIDATES, by: "probability", draws: 4, seed: 3 },
+  nearest: { src: SRC, probe: 1000, candidates: CANDIDATES, by: "probability", draws: 4, seed: 3 },
   "nearest of many": {
     sources: [{ src: SRC }, { src: "192.0.2.128/25", weight: 3 }],
     candidates: CANDIDATES,
@@ -160,10 +160,14 @@ Deno.test("ask() answers places and scores as HTTP does, and throws what HTTP sa
       ["rtt", { src: SRC }],
       ["rtt", { src: SRC, dst: "nowhere.example" }],
       ["nearest", { src: SRC, candidates: [DST, "2001:db8::1"] }],
+      ["nearest", { sources: [SRC], probe: 7, candidates: [DST] }],
       ["sample", { src: SRC, counts: 3 }],
     ] as const;
     for (const [kind, question] of wrong) {
       const { detail } = await (await server.post(`/v1/${kind}`, question)).json();
+      if ("probe" in question) {
+        assertEquals(detail, "Cannot answer: found probe 7, expected it only with src");
+      }
       await assertRejects(() => model.ask(kind, question as never), UserError, detail);
     }
     await assertRejects(

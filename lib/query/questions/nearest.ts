@@ -17,6 +17,7 @@ import {
   endNames,
   fields,
   notes,
+  probe,
   question,
   readSource,
   seed,
@@ -115,6 +116,7 @@ export const nearest = question({
   summary: "which candidates are nearest to a source, or serve many sources best, by their RTT distributions",
   question: fields({
     src: src.optional(),
+    probe,
     sources: sources(MAX_SOURCES),
     candidates: candidates(MAX_CANDIDATES),
     time,
@@ -144,8 +146,9 @@ export const nearest = question({
         expected: "either src, or sources for many",
       });
     }
-    if (sources === undefined && asked.best !== undefined) {
-      throw new UserError({ path: ["best"], value: String(asked.best), expected: "it only with sources" });
+    const [other, needed] = sources === undefined ? ["best", "sources"] as const : ["probe", "src"] as const;
+    if (asked[other] !== undefined) {
+      throw new UserError({ path: [other], value: String(asked[other]), expected: `it only with ${needed}` });
     }
     const { model } = asking;
     const { prepareQuery } = await import("../rtt/answer_queries.ts");
@@ -157,7 +160,7 @@ export const nearest = question({
     const { timeS, context: shared } = readSource({ src: first, time, context }, model.places);
     const queryOf = (src: string, each: typeof candidates[0], i: number): FileQuery => {
       const { dst, context: own } = typeof each === "string" ? { dst: each, context: undefined } : each;
-      const read = parseQuestion({ src, dst, time, context: own }, model.places);
+      const read = parseQuestion({ src, dst, time, context: own, probe: asked.probe }, model.places);
       const query = { line: i + 1, src, dst, ...read, context: read.context ?? shared };
       return prepareQuery(model, query, []).query;
     };

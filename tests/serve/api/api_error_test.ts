@@ -189,6 +189,7 @@ Deno.test("a schema error names the field, the value found, the expected one and
       "found quantiles an array, expected at most 200 values, such as [0.1, 0.9]",
     ],
     [{ cdf: 2.5 }, "found cdf 2.5, expected an integer, such as 50"],
+    [{ probe: -1 }, "found probe -1, expected at least 0, such as 1000"],
     [{ draws: 1 }, "found draws 1, expected at least 2, such as 64"],
     [
       { context: [{ ...QUESTION, rtt: 1, prb_id: 7 }] },
