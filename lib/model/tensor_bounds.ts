@@ -15,12 +15,13 @@ import { HISTORY_LENGTH } from "./pair_history.ts";
 import { faultOfWeights, MEMORIES, NUM_COMPONENTS, weightsOf } from "./pool/forecasts.ts";
 import { faultsOfMeasured, pairTensors } from "./pool/measured_pairs.ts";
 import { NEIGHBOUR_WEIGHTS, NEIGHBOUR_WIDTHS } from "./pool/pair_neighbours.ts";
-import { faultsOfIdentities, IDENTITIES } from "./pool/identities.ts";
+import { IDENTITIES } from "./pool/identities.ts";
+import { MOVED } from "./pool/moved_places.ts";
 import { indexOfCode } from "./pool/kernel_mixture.ts";
 import { type MemoryName, memoryTensors } from "./pool/pair_memory.ts";
 import { NUM_KERNELS, NUM_SHARES } from "./pool/time_kernels.ts";
 import { NUM_FAILURE_KINDS } from "./pool/no_reply.ts";
-import { ADAPTED_COLUMNS, POOL_COLUMNS, POOL_TENSORS } from "./pool/pool.ts";
+import { ADAPTED_COLUMNS, OPTIONAL_COLUMNS, POOL_COLUMNS, POOL_TENSORS } from "./pool/pool.ts";
 import { NUM_KINDS } from "./pool/question_kinds.ts";
 import {
   type Allowed,
@@ -71,8 +72,7 @@ const TENSORS: readonly Tensor[] = [
   ["num_updates", [whole(0, 2 ** 32)]],
   ["loss_scale", [real(LOSS_SCALE.min, LOSS_SCALE.max), whole(0, 2 ** 24)]],
   ...POOL_COLUMNS,
-  IDENTITIES,
-  ...ADAPTED_COLUMNS,
+  ...OPTIONAL_COLUMNS,
 ];
 /** Bounds that do not depend on the model. Tensors without bounds may have all finite numbers. */
 const BOUNDS: ReadonlyMap<string, Bounds> = new Map(
@@ -157,7 +157,7 @@ function* faultsBetween(tensors: Tensors): Generator<string> {
   if (fits) yield* faultsOfFits(fits);
   if (tensors.has(ADAPTED_COLUMNS[0][0])) yield* faultsOfPairs(tensors, "adapted");
   if (tensors.has(pairTensors("adapted").ends[0])) yield* faultsOfMeasured(tensors, "adapted");
-  yield* faultsOfIdentities(tensors);
+  for (const tensor of [IDENTITIES, MOVED]) yield* faultsOfHashed(tensors, tensor);
   if (!tensors.has(POOL_TENSORS.range[0]) || faultOfWeights(tensors) !== undefined) return;
   for (const [name, { length: width }] of POOL_COLUMNS) {
     const length = tensors.get(name)?.length;
@@ -176,6 +176,15 @@ function* faultsBetween(tensors: Tensors): Generator<string> {
   yield* faultsOfTries(rows("endTries"));
   yield* faultsOfPairs(tensors, "pool");
   for (const { faults } of MEMORIES) yield* faults?.(tensors) ?? [];
+}
+
+/** The rules of an optional tensor whose rows are found by the hashes that they begin with. */
+function* faultsOfHashed(tensors: Tensors, tensor: Tensor): Generator<string> {
+  if (!tensors.has(tensor[0])) return;
+  const rows = Rows.of(tensors, tensor);
+  const { name, width, values: { length } } = rows;
+  if (length % width > 0) yield `tensor ${name} has ${length} numbers, expected rows of ${width}`;
+  yield* rows.ascending();
 }
 
 /** Zeros belong to a model that was not trained. */

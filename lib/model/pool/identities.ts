@@ -11,7 +11,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { type Hashes, keyOfHashes } from "../embedding_table.ts";
 import type { Recalled } from "./forecast.ts";
-import { COUNT, HASHES, Rows, type Tensor } from "../possible_numbers.ts";
+import { COUNT, HASHES, type Tensor } from "../possible_numbers.ts";
 
 /** The probes of further addresses are not recorded: 6 MB. */
 const MAX_ADDRESSES = 2 ** 19;
@@ -104,12 +104,3 @@ export class Identities {
 }
 
 export const KNOWN_IDENTITIES: Recalled<Identities> = { open: (tensors) => new Identities(tensors) };
-
-/** Yields the broken rules of the tensor. */
-export function* faultsOfIdentities(tensors: Tensors): Generator<string> {
-  if (!tensors.has(IDENTITIES[0])) return;
-  const rows = Rows.of(tensors, IDENTITIES);
-  const { name, width, values: { length } } = rows;
-  if (length % width > 0) yield `tensor ${name} has ${length} numbers, expected rows of ${width}`;
-  yield* rows.ascending();
-}

@@ -96,6 +96,14 @@ export class MeasuredPairs {
     return new MeasuredPairs({ ends, rows }, trained.rows.length / 2, rttsOf, placeOf);
   }
 
+  /** The same pairs with other places. */
+  withPlaces(placeOf: PlaceOf): MeasuredPairs {
+    const ends = this.ends.map((ofRole) =>
+      ofRole.map(({ address }) => endOf(formatAddress(address), placeOf))
+    );
+    return new MeasuredPairs({ ends, rows: this.rows }, this.numTrained, this.rttsOf, placeOf);
+  }
+
   get length(): number {
     return this.rows.length / 2;
   }

@@ -11,11 +11,15 @@
 import { getOrMakeAtMost } from "../../base/collections.ts";
 import { tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import type { Position } from "../../data/addresses/place_table.ts";
+import { hashesOf, keyOfHashes } from "../embedding_table.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
 import { ANY, COUNT, LOG, MOST_LOG, real, Rows, type Tensor, whole } from "../possible_numbers.ts";
 import type { Memory, PairEnds } from "./forecast.ts";
 import { chosenPairs, MEASURED_PAIRS, MeasuredPairs } from "./measured_pairs.ts";
-import { type KrigedRtt, NUM_FEATURES, PairKriging } from "./pair_kriging.ts";
+import { MOVED_PLACES, movedPlaces, savedMoves } from "./moved_places.ts";
+import { type KrigedRtt, NUM_FEATURES, PairKriging, regressionOf } from "./pair_kriging.ts";
 import { FeatureRows, type ForestArrays, type ForestSize, LEAF, RandomForest } from "./random_forest.ts";
 
 /** 8,000 rows make at most 500 leaves per tree: 0.9 MB. */
@@ -70,7 +74,10 @@ export const PAIR_FOREST: Memory<PairForest> = {
   tensors: TENSORS,
   learn(pairs, { placeOf, seed, onProgress }) {
     const chosen = chosenPairs(pairs, seed);
-    const kriging = PairKriging.fit(MeasuredPairs.of(chosen, placeOf));
+    const known = MeasuredPairs.of(chosen, placeOf);
+    const regression = regressionOf(known);
+    const moved = movedPlaces(known, regression, onProgress);
+    const kriging = PairKriging.of(known, regression, moved);
     const random = new RandomStream(seed, "pool/rows of a forest");
     const learned = drawDistinct(chosen.length, Math.min(chosen.length, MAX_LEARNED), random).sort();
     const rows = Array.from(learned).flatMap((pair, i) => {
@@ -83,7 +90,7 @@ export const PAIR_FOREST: Memory<PairForest> = {
         return kriged ? { pair, features: kriged.features, by: log - kriged.expected - kriged.excess } : [];
       });
     });
-    const { base, slope, median } = kriging.regression;
+    const { base, slope, median } = regression;
     const tensorsOf = (used: typeof rows): Tensors => {
       const forest = new FeatureRows();
       for (const { features, by } of used) forest.add(features, by);
@@ -92,7 +99,10 @@ export const PAIR_FOREST: Memory<PairForest> = {
         ...forest.forest(SIZE, seed)?.arrays ?? NO_FOREST,
       };
       const parts = Object.entries(TENSORS) as [keyof typeof TENSORS, Tensor][];
-      return new Map(parts.map(([part, [name]]) => [name, arrays[part]]));
+      return new Map([
+        ...parts.map(([part, [name]]) => [name, arrays[part]] as const),
+        ...savedMoves(moved),
+      ]);
     };
     return {
       tensors: tensorsOf(rows),
@@ -102,7 +112,13 @@ export const PAIR_FOREST: Memory<PairForest> = {
   open(tensors, { recall }) {
     const floats = (part: keyof typeof TENSORS) => tensorOf(tensors, TENSORS[part][0], "F32");
     const [base, slope, median] = floats("regression");
-    const kriging = new PairKriging(recall(MEASURED_PAIRS), { base, slope, median });
+    const known = recall(MEASURED_PAIRS);
+    const moved = recall(MOVED_PLACES);
+    const movedEnds = known.ends.flat().flatMap(({ address }): [string, Position][] => {
+      const position = moved.get(keyOfHashes(hashesOf(address)));
+      return position ? [[formatAddress(address), position]] : [];
+    });
+    const kriging = PairKriging.of(known, { base, slope, median }, new Map(movedEnds));
     const roots = tensorOf(tensors, TENSORS.roots[0], "U32");
     const forest = new RandomForest({ roots, nodes: floats("nodes"), targets: floats("targets") });
     return new PairForest(kriging, forest);

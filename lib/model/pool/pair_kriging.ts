@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { kmBetween } from "../../data/addresses/place_table.ts";
+import { kmBetween, NOWHERE, type Position } from "../../data/addresses/place_table.ts";
 import { dot, factorize, substituteForward } from "../coordinates/ridge.ts";
 import { expectedLog, fitDistances, type Regression } from "./distance_regression.ts";
 import type { PairEnds } from "./forecast.ts";
@@ -52,7 +52,12 @@ export class PairKriging {
   /** Similarities of known endpoints, by role; NaN until they are needed, empty if there are too many. */
   readonly #kept: readonly Float64Array[];
 
-  constructor(readonly known: MeasuredPairs, readonly regression: Regression) {
+  /** @param corrected The same with the places that measurements suggest, for pairs of measured addresses. */
+  constructor(
+    readonly known: MeasuredPairs,
+    readonly regression: Regression,
+    readonly corrected?: PairKriging,
+  ) {
     this.#similarTo = known.compared((end, others) =>
       Float64Array.from(others, (other) => similarity(end, other))
     );
@@ -61,13 +66,19 @@ export class PairKriging {
     );
   }
 
-  /** Fits the regression to pairs, each of which has an RTT. */
-  static fit(known: MeasuredPairs): PairKriging {
-    const points = Array.from({ length: known.length }, (_, pair) => ({
-      km: kmOf(known, pair),
-      log: known.medianOf(pair) ?? NaN,
-    }));
-    return new PairKriging(known, fitDistances(points));
+  /** @param moved The positions of measured addresses that the database misplaces. */
+  static of(
+    known: MeasuredPairs,
+    regression: Regression,
+    moved: ReadonlyMap<string, Position>,
+  ): PairKriging {
+    if (moved.size === 0) return new PairKriging(known, regression);
+    const placeOf = (name: string) => {
+      const position = moved.get(name);
+      const place = known.placeOf(name);
+      return position ? { ...NOWHERE, ...place, position } : place;
+    };
+    return new PairKriging(known, regression, new PairKriging(known.withPlaces(placeOf), regression));
   }
 
   /**
@@ -77,8 +88,11 @@ export class PairKriging {
    *   pair is left to learn from.
    */
   ask({ source, destination }: PairEnds, isNew = [false, false]): KrigedRtt | undefined {
-    const { known, regression } = this;
+    const { known, regression, corrected } = this;
     const names = [source, destination];
+    const isMeasured = (name: string, i: number) =>
+      !isNew[i] && [0, 1].some((role) => known.rowOf(name, role) !== undefined);
+    if (corrected && names.every(isMeasured)) return corrected.ask({ source, destination });
     const similar = names.map(this.#similarTo);
     const near = this.#nearest(similar, this.#dependingOn(names, isNew));
     if (near.length === 0) return undefined;
@@ -167,6 +181,16 @@ export class PairKriging {
     if (kept.length > 0) kept[at] = found;
     return found;
   }
+}
+
+/** Fits the regression on the distance to pairs, each of which has an RTT. */
+export function regressionOf(known: MeasuredPairs): Regression {
+  return fitDistances(
+    Array.from(
+      { length: known.length },
+      (_, pair) => ({ km: kmOf(known, pair), log: known.medianOf(pair) ?? NaN }),
+    ),
+  );
 }
 
 /** The distance of a measured pair, km; NaN if it is unknown. */

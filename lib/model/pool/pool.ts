@@ -14,7 +14,7 @@ import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/to
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../address_embeddings.ts";
-import { type Hashes, hashesOf, pairHashes } from "../embedding_table.ts";
+import { type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_table.ts";
 import { HashedRows } from "../hashed_rows.ts";
 import type { ModelConfig } from "../model_config.ts";
 import { CODE, COUNT, HASHES, SHARE, type Tensor, whole } from "../possible_numbers.ts";
@@ -49,6 +49,7 @@ import {
   type Tried,
 } from "./no_reply.ts";
 import { pairTensors } from "./measured_pairs.ts";
+import { MOVED, MOVED_PLACES } from "./moved_places.ts";
 import {
   CollectedPair,
   firstFound,
@@ -92,8 +93,11 @@ export const POOL_COLUMNS: readonly Tensor[] = [
 export const ADAPTED_COLUMNS: readonly Tensor[] = [memoryTensors("adapted"), pairTensors("adapted")]
   .flatMap(Object.values<Tensor>);
 
+/** Tensors that not every pool has. */
+export const OPTIONAL_COLUMNS: readonly Tensor[] = [IDENTITIES, MOVED, ...ADAPTED_COLUMNS];
+
 export function poolShapes(tensors: Tensors): Map<string, number[]> {
-  const optional = [IDENTITIES, ...ADAPTED_COLUMNS].filter(([name]) => tensors.has(name));
+  const optional = OPTIONAL_COLUMNS.filter(([name]) => tensors.has(name));
   const columns = [...POOL_COLUMNS, ...optional];
   return new Map(columns.map(([name, { length }]) => [name, [named(tensors, name).length / length, length]]));
 }
@@ -237,7 +241,9 @@ export class Pool {
       range,
       mixture: new KernelMixture(kernels, range, even),
     });
-    let light = floor ? floorOf(floor, known.pair?.bounds ?? []) : NO_FLOOR;
+    const moved = this.#recall(MOVED_PLACES);
+    const isMoved = known.hashes.some((hashes) => moved.has(keyOfHashes(hashes))) && !floor?.isOfPlaces;
+    let light = floor && !isMoved ? floorOf(floor, known.pair?.bounds ?? []) : NO_FLOOR;
     let { range, mixture } = within(this.#rangeOf(known, light.begin));
     // If both endpoints were measured, the forecasts may show that a place is wrong.
     const isMeasured = [question.source, question.destination].every((address, i) =>
