@@ -216,7 +216,7 @@ export async function drawCasesAnd(
  * @param count Measurements wanted, at most the `maxContext` that the case was drawn with.
  * @returns At most `count` measurements, oldest first.
  */
-export function contextOf({ measurement, history }: EvalCase, count: number): TokenMeasurement[] {
+function contextOf({ measurement, history }: EvalCase, count: number): TokenMeasurement[] {
   const known = new SourceHistory(count);
   // All of them are earlier than the case. Equal times keep their order.
   for (const earlier of history) known.add(pairNameOf(earlier), 0, earlier);

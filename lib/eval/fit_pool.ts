@@ -4,39 +4,31 @@
  *
  * @module
  */
-import { equals } from "@std/bytes";
 import { join } from "@std/path";
-import { getOrMake } from "../base/collections.ts";
-import { RandomStream } from "../base/random.ts";
 import { named, UserError } from "../base/errors.ts";
-import { tensorOf } from "../base/safetensors_header.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { probeOf } from "../data/probe_rows/probe_row.ts";
 import { FAILED_RTT_MS } from "../data/formats/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
-import { type IpPrefix, prefixOfAddress } from "../data/addresses/ip_prefix.ts";
 import type { KnownAddresses } from "../data/addresses/known_addresses.ts";
-import { addressNumber, type LocatedPlace, NOWHERE, PlaceTable } from "../data/addresses/place_table.ts";
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
 import { exists } from "../io/files/inputs.ts";
 import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
-import { PLACE_TABLE } from "../model/model_config.ts";
-import type { KnownOfQuestion, PlaceOf } from "../model/pool/forecast.ts";
+import type { PlaceOf } from "../model/pool/forecast.ts";
 import { type FailureCase, fitFailures } from "../model/pool/no_reply.ts";
 import type { IdentityCounts } from "../model/pool/identities.ts";
 import { indexOfCode } from "../model/pool/kernel_mixture.ts";
 import { Pool, pooledProbability } from "../model/pool/pool.ts";
 import type { PoolWeights } from "../model/pool/forecasts.ts";
 import { fitPool, type PoolCase, probabilitiesOf } from "../model/pool/pool_fit.ts";
-import { type Fold, partOf, type PoolTableOptions, PoolTables } from "../model/pool/pool_tables.ts";
+import { type PoolTableOptions, PoolTables } from "../model/pool/pool_tables.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { contextThatFits, type RttQuery } from "../query/query_tokens.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
-import { type LoadedCheckpoint, POOL_FILE, writePool } from "../train/checkpoint_files.ts";
-import { withPlaceTable } from "../train/run_places.ts";
-import { contextOf, drawCases, type EvalCase, queryOf, withContexts } from "./cases.ts";
+import { POOL_FILE, writePool } from "../train/checkpoint_files.ts";
+import { drawCases, type EvalCase, queryOf, withContexts } from "./cases.ts";
 import { type EvalRows, openEvalRows, splitModeOf } from "./eval_rows.ts";
 import { forecastRtts } from "./sections/rtt_forecasts.ts";
 
@@ -66,7 +58,6 @@ export interface FitPoolOptions {
 }
 
 export interface FittedPool {
-  /** Questions for choosing the weights: validation measurements as they are, and with unknown addresses. */
   readonly numMeasurements: number;
   /** Mean -log2 P(code | a reply) over these questions, by the model and by the pool. */
   readonly modelBits: number;
@@ -94,7 +85,6 @@ export async function fitPoolOf(
     );
   }
   const during = (phase: string) => (done: number, total: number) => hooks.onProgress?.(phase, done, total);
-  const places = placesOf(checkpoint);
   const embeddings = new AddressEmbeddings(checkpoint.config.model);
   embeddings.load(checkpoint.weights);
   const placeOf = (address: string) => embeddings.placeOf(addressBytes(address));
@@ -114,20 +104,10 @@ export async function fitPoolOf(
   }
   if (!tables || tables.isEmpty) return undefined;
   const all = [...answered(drawn), ...drawn.filter(({ rttMs }) => rttMs === null)];
-  const hidden = ofUnknownEnds(all, checkpoint, places, options.seed);
-  const asked = [...asMeasured(all, checkpoint.trainingData.known), ...hidden.asked];
-  using model = await PingModel.from(hidden.checkpoint, { noPool: true });
-  const remembered = tables.save(fitPool([]));
-  const unfitted = new Pool(model.config, { weights: model.weights, pool: remembered });
-  const recalls = new Map<string, KnownOfQuestion["recall"]>();
-  const recallWithout = (fold: Fold) =>
-    getOrMake(
-      recalls,
-      `${fold.role} ${fold.number}`,
-      () => unfitted.recallOf(new Map([...remembered, ...tables.learned(fold)])),
-    );
+  const asked = asMeasured(all, checkpoint.trainingData.known);
+  using model = await PingModel.from(checkpoint, { noPool: true });
+  const unfitted = new Pool(model.config, { weights: model.weights, pool: tables.save(fitPool([])) });
   const { cases, failures } = await casesOf(model, unfitted, asked, {
-    recallWithout,
     onProgress: during("fitting the pool"),
     signal: hooks.signal,
   });
@@ -228,19 +208,10 @@ interface Asked {
   readonly query: RttQuery;
   /** Null for no reply. */
   readonly rttCode: number | null;
-  /** The original measurement, if an unknown address replaces an endpoint. */
-  readonly hidden?: EvalCase["measurement"];
-  /** The fold of the replaced endpoint (the source, if both are replaced). */
-  readonly fold?: Fold;
-  /** The addresses that are unknown or replaced; the pair if both are known. */
+  /** The addresses that are unknown; the pair if both are known. */
   readonly subject: string;
 }
 
-/**
- * The weight of an RTT of a hidden address. The network learned from this address under its place and prefixes, so
- * it seems to know more about such an address than about one that training never measured.
- */
-const HIDDEN_WEIGHT = 0.4;
 /** Largest total weight of questions about one subject: one unknown address may not represent others. */
 const MAX_OF_SUBJECT = 4;
 
@@ -264,97 +235,6 @@ function subjectOf({ srcAddr, dstAddr }: EvalCase, isUnknown: readonly boolean[]
   return isUnknown.some(Boolean) ? ends.map((end, i) => isUnknown[i] ? end : "").join(">") : ends.join(">");
 }
 
-/** One in this many unknown addresses has no place. */
-const NO_PLACE = 4;
-
-/**
- * The same measurements with another address as source, destination or both. It shares as long a prefix with
- * known addresses as the replaced one shares with others, and has the same location, without a region or an
- * AS that no other known address has. So it represents an address never seen.
- *
- * @returns Also a checkpoint that contains the places of these addresses.
- */
-function ofUnknownEnds(
-  drawn: readonly EvalCase[],
-  checkpoint: LoadedCheckpoint,
-  table: PlaceTable | undefined,
-  seed: number,
-): { asked: Asked[]; checkpoint: LoadedCheckpoint } {
-  const { known } = checkpoint.trainingData;
-  const placeOf = table && placesSharedBy(known, table);
-  const placed: { address: Uint8Array; place: LocatedPlace }[] = [];
-  const asked = withContexts(drawn.length, { contexts: CONTEXTS }).flatMap(({ index, context }) => {
-    const { measurement } = drawn[index];
-    const { source, destination, timeS, rttCode } = measurement;
-    const random = new RandomStream(seed, "pool/unknown ends", index);
-    const hides = [[true, false], [false, true], [false, true], [true, true]][random.below(4)];
-    const others = [source, destination].map((address) => unknownLike(address, known, random));
-    if (others.some((other) => other === undefined)) return [];
-    const [asSource, asDestination] = others.map((other, i) => hides[i] && other || [source, destination][i]);
-    if (table && placeOf) {
-      const isNowhere = random.below(NO_PLACE) === 0;
-      [[source, asSource], [destination, asDestination]].forEach(([address, other], i) => {
-        // All addresses of one block have one place.
-        const hasNeighbours = known.countIn(blockOf(other, table)) > 0;
-        if (!hides[i] || hasNeighbours) return;
-        placed.push({ address: other, place: isNowhere ? NOWHERE : placeOf(address) });
-      });
-    }
-    const earlier = contextOf(drawn[index], context).filter((each) => !equals(each.destination, destination))
-      .map((each) => equals(each.source, source) ? { ...each, source: asSource } : each);
-    const query = { source: asSource, destination: asDestination, timeS, context: earlier };
-    const subject = subjectOf(drawn[index], hides);
-    const role = hides[0] ? 0 : 1;
-    const fold: Fold = { role, number: partOf(PoolTables.endOf([source, destination][role]).hashes) };
-    return [{ query, rttCode, hidden: measurement, fold, subject }];
-  });
-  return { asked, checkpoint: table ? withPlaceTable(checkpoint, table.with(placed).encode()) : checkpoint };
-}
-
-function placesOf({ config: { model }, weights }: LoadedCheckpoint): PlaceTable | undefined {
-  return model.places ? PlaceTable.decode(tensorOf(weights, PLACE_TABLE, "U8"), PLACE_TABLE) : undefined;
-}
-
-function locate(table: PlaceTable, address: Uint8Array): LocatedPlace {
-  return table.locate(addressNumber(address), address.length === 4 ? 4 : 16);
-}
-
-/** The prefix whose addresses share the place of an address. */
-function blockOf(address: Uint8Array, { prefixLengths: { v4, v6 } }: PlaceTable): IpPrefix {
-  return prefixOfAddress(address, address.length === 4 ? v4 : v6);
-}
-
-/** Finds the place of a known address, without its region or AS if no other known address is there. */
-function placesSharedBy(known: KnownAddresses, table: PlaceTable): (address: Uint8Array) => LocatedPlace {
-  const counts = new Map<string, number>();
-  const keysOf = ({ country, region, asNumber }: LocatedPlace) => [`${country} ${region}`, `AS${asNumber}`];
-  for (const { bytes } of known.addresses()) {
-    for (const key of keysOf(locate(table, bytes))) counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return (address) => {
-    const place = locate(table, address);
-    const [sharesRegion, sharesAs] = keysOf(place).map((key) => (counts.get(key) ?? 0) > 1);
-    return { ...place, region: sharesRegion ? place.region : 0, asNumber: sharesAs ? place.asNumber : 0 };
-  };
-}
-
-/** An unknown address that shares as many whole bytes with known addresses; undefined if none is found. */
-function unknownLike(
-  address: Uint8Array,
-  known: KnownAddresses,
-  random: RandomStream,
-): Uint8Array | undefined {
-  let length = address.length - 1;
-  while (length > 0 && known.countIn(prefixOfAddress(address, 8 * length)) < 2) length--;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const other = Uint8Array.from(address, (byte, i) => i < length ? byte : random.below(256));
-    if (known.countIn(prefixOfAddress(other, 8 * (length + 1))) === 0) return other;
-  }
-  return undefined;
-}
-
-const MAX_ATTEMPTS = 64;
-
 /** A case, and the probability that the model alone gives to its code. */
 interface PooledAnswer extends PoolCase {
   readonly probability: number;
@@ -364,8 +244,7 @@ async function casesOf(
   model: PingModel,
   pool: Pool,
   asked: readonly Asked[],
-  { recallWithout, onProgress, signal }: {
-    recallWithout: (fold: Fold) => KnownOfQuestion["recall"];
+  { onProgress, signal }: {
     onProgress: (done: number, total: number) => void;
     signal: AbortSignal | undefined;
   },
@@ -384,9 +263,9 @@ async function casesOf(
     const part = asked.slice(first, first + CASES_AT_ONCE);
     const options = { maxSpreadMass: MAX_SPREAD_MASS, codes: part.map(({ rttCode }) => rttCode) };
     await model.likelyRttDistributions(part.map(({ query }) => query), ({ pFailed, probabilities }, i) => {
-      const { query, rttCode, hidden, fold, subject } = part[i];
+      const { query, rttCode, subject } = part[i];
       const question = { ...query, context: contextThatFits(query, model.config.sequenceLength) };
-      const ofFailures = pool.failureCaseOf(question, pFailed, hidden);
+      const ofFailures = pool.failureCaseOf(question, pFailed);
       if (ofFailures) {
         failures.push({
           ...ofFailures,
@@ -396,8 +275,8 @@ async function casesOf(
       }
       if (rttCode !== null) {
         cases.push({
-          ...pool.caseOf(question, probabilities, rttCode, fold && recallWithout(fold)),
-          weight: weightOf(subject) * (hidden ? HIDDEN_WEIGHT : 1),
+          ...pool.caseOf(question, probabilities, rttCode),
+          weight: weightOf(subject),
           probability: probabilities[indexOfCode(rttCode)],
         });
       }

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import { contextOf, drawCases, type EvalCase } from "../../lib/eval/cases.ts";
+import { drawCases, type EvalCase, queryOf } from "../../lib/eval/cases.ts";
 import { type EvalRows, findTruthFile, openEvalRows, splitModeOf } from "../../lib/eval/eval_rows.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { UserError } from "../../lib/base/errors.ts";
@@ -34,7 +34,7 @@ const caseAt = (cases: readonly EvalCase[], timeS: number) => {
   return found;
 };
 
-Deno.test("contextOf() selects the newest of the pair, then the newest others", async () => {
+Deno.test("queryOf() selects the newest measurements of the pair, then the newest others", async () => {
   const history: [number, number, number][] = [
     [1, 7, 5],
     [2, 8, 5],
@@ -46,7 +46,7 @@ Deno.test("contextOf() selects the newest of the pair, then the newest others", 
   ];
   const rows = rowsOf({ heldOut: [rowOf(1n, [[9, 7, 5]])], training: [rowOf(1n, history)] });
   const [drawn] = await drawCases(rows, { count: 9, maxContext: 20, seed: 1 });
-  const contexts = [0, 1, 2, 3, 4, 5, 6, 7, 20].map((count) => timesOf(contextOf(drawn, count)));
+  const contexts = [0, 1, 2, 3, 4, 5, 6, 7, 20].map((count) => timesOf(queryOf(drawn, count).context));
   assertEquals(contexts, [
     [],
     [6],
@@ -67,7 +67,9 @@ Deno.test("drawCases() returns the same contexts for any maxContext", async () =
   assertEquals(small.length, 100);
   small.forEach((drawn, i) => {
     assert(drawn.history.length <= 2 * 7);
-    for (const count of [0, 1, 2, 5, 7]) assertEquals(contextOf(drawn, count), contextOf(large[i], count));
+    for (const count of [0, 1, 2, 5, 7]) {
+      assertEquals(queryOf(drawn, count).context, queryOf(large[i], count).context);
+    }
     const times = timesOf(large[i].history);
     assert(times.every((timeS, j) => j === 0 || Number(timeS) >= Number(times[j - 1])), "oldest first");
   });

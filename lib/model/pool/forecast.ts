@@ -78,7 +78,7 @@ export function recallFrom(tensors: Tensors, placeOf: PlaceOf): Recall {
 /** Tensors of a checkpoint that are learned from pairs, for one or more forecasts. */
 export interface Memory<T> extends Recalled<T> {
   readonly tensors: Readonly<Record<string, Tensor>>;
-  learn(pairs: readonly TrainingPair[], options: LearnOptions): Learned;
+  learn(pairs: readonly TrainingPair[], options: LearnOptions): Tensors;
   /** Describes broken rules that involve several numbers. Tensors without numbers break no rule. */
   faults?(tensors: Tensors): Iterable<string>;
 }
@@ -87,15 +87,6 @@ export interface LearnOptions {
   readonly placeOf: PlaceOf;
   readonly seed: number;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
-}
-
-export interface Learned {
-  readonly tensors: Tensors;
-  /**
-   * Learns without some of the pairs: the fit hides an address that way. Undefined for a memory that does not
-   * answer about unknown addresses.
-   */
-  readonly without?: (isHidden: (pair: TrainingPair) => boolean) => Tensors;
 }
 
 /** A pair of the training data in one direction. */

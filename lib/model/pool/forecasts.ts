@@ -62,10 +62,10 @@ function placesOf(parts: typeof PARTS): ReadonlyMap<string, Uint32Array> {
   }));
 }
 
-/** Whether each component may have a weight. @param hasPair Whether an RTT of the pair is known. */
-export function usableComponents(hasPair: boolean): boolean[] {
-  return PARTS.flatMap(({ numWeights, needsPair = hasPair }) =>
-    Array(numWeights).fill(needsPair === hasPair)
+/** Shares the weight of each part, by name, among its components. */
+export function weightsOfParts(shares: Readonly<Record<string, number>>): Float64Array {
+  return Float64Array.from(
+    PARTS.flatMap(({ name, numWeights }) => Array(numWeights).fill((shares[name] ?? 0) / numWeights)),
   );
 }
 

@@ -161,13 +161,7 @@ export class MeasuredPairs {
 /** All pairs, or a sample of {@link MAX_PAIRS}. */
 export const MEASURED_PAIRS: Memory<MeasuredPairs> = {
   tensors: pairTensors("pool"),
-  learn(pairs, { seed }) {
-    const chosen = chosenPairs(pairs, seed);
-    return {
-      tensors: savedPairs("pool", chosen),
-      without: (isHidden) => savedPairs("pool", chosen.filter((pair) => !isHidden(pair))),
-    };
-  },
+  learn: (pairs, { seed }) => savedPairs("pool", chosenPairs(pairs, seed)),
   open: (tensors, { placeOf }) => MeasuredPairs.open(tensors, placeOf),
   faults: (tensors) => faultsOfMeasured(tensors, "pool"),
 };

@@ -117,7 +117,7 @@ export const PAIR_FACTORS: Memory<PairFactors> = {
     const pairs = sorted.filter((pair, i) => i === 0 || keyOf(pair) !== keyOf(sorted[i - 1]));
     const random = new RandomStream(seed, "pool/pairs of vectors");
     const chosen = drawDistinct(pairs.length, Math.min(pairs.length, MAX_FACTORED), random).sort();
-    return { tensors: PairFactors.fit(Array.from(chosen, (i) => pairs[i]), seed) };
+    return PairFactors.fit(Array.from(chosen, (i) => pairs[i]), seed);
   },
   open: (tensors) => new PairFactors(tensors),
   *faults(tensors) {

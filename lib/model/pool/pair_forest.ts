@@ -80,34 +80,27 @@ export const PAIR_FOREST: Memory<PairForest> = {
     const kriging = PairKriging.of(known, regression, moved);
     const random = new RandomStream(seed, "pool/rows of a forest");
     const learned = drawDistinct(chosen.length, Math.min(chosen.length, MAX_LEARNED), random).sort();
-    const rows = Array.from(learned).flatMap((pair, i) => {
+    const rows = new FeatureRows();
+    learned.forEach((pair, i) => {
       onProgress?.(i + 1, learned.length);
       // One RTT per pair, at a random age, so that the forest learns the spread within pairs too.
       const { rttsMs } = chosen[pair];
       const log = logOfRtt(rttsMs[random.below(rttsMs.length)]);
-      return NEW_ENDS.flatMap((isNew) => {
+      for (const isNew of NEW_ENDS) {
         const kriged = kriging.ask(chosen[pair], isNew);
-        return kriged ? { pair, features: kriged.features, by: log - kriged.expected - kriged.excess } : [];
-      });
+        if (kriged) rows.add(kriged.features, log - kriged.expected - kriged.excess);
+      }
     });
     const { base, slope, median } = regression;
-    const tensorsOf = (used: typeof rows): Tensors => {
-      const forest = new FeatureRows();
-      for (const { features, by } of used) forest.add(features, by);
-      const arrays = {
-        regression: Float32Array.of(base, slope, median),
-        ...forest.forest(SIZE, seed)?.arrays ?? NO_FOREST,
-      };
-      const parts = Object.entries(TENSORS) as [keyof typeof TENSORS, Tensor][];
-      return new Map([
-        ...parts.map(([part, [name]]) => [name, arrays[part]] as const),
-        ...savedMoves(moved),
-      ]);
+    const arrays = {
+      regression: Float32Array.of(base, slope, median),
+      ...rows.forest(SIZE, seed)?.arrays ?? NO_FOREST,
     };
-    return {
-      tensors: tensorsOf(rows),
-      without: (isHidden) => tensorsOf(rows.filter(({ pair }) => !isHidden(chosen[pair]))),
-    };
+    const parts = Object.entries(TENSORS) as [keyof typeof TENSORS, Tensor][];
+    return new Map([
+      ...parts.map(([part, [name]]) => [name, arrays[part]] as const),
+      ...savedMoves(moved),
+    ]);
   },
   open(tensors, { recall }) {
     const floats = (part: keyof typeof TENSORS) => tensorOf(tensors, TENSORS[part][0], "F32");

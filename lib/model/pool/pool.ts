@@ -193,7 +193,7 @@ export class Pool {
     const words = (part: keyof typeof POOL_TENSORS) => tensorOf(pool, POOL_TENSORS[part][0], "U32");
     const rowsOf = (part: keyof typeof POOL_TENSORS) =>
       new HashedRows(words(part), POOL_TENSORS[part][1].length);
-    this.#recall = this.recallOf(pool);
+    this.#recall = recallFrom(pool, (address) => this.#embeddings?.placeOf(addressBytes(address)));
     this.#weights = weightsOf(pool);
     this.#ofNeighbours = Float64Array.from(tensorOf(pool, NEIGHBOUR_WEIGHTS[0], "F32"));
     // Weights rounded to float32 do not sum to exactly 1.
@@ -226,11 +226,6 @@ export class Pool {
       pairVectors: pairVectors && { ...pairVectors, history: false },
     });
     this.#embeddings.load(weights);
-  }
-
-  /** Opens memories with the places of the checkpoint. @param tensors A pool's tensors. */
-  recallOf(tensors: Tensors): Recall {
-    return recallFrom(tensors, (address) => this.#embeddings?.placeOf(addressBytes(address)));
   }
 
   /** Mixes the simple forecasts of a question with the weights of its kind. */
@@ -340,15 +335,10 @@ export class Pool {
    *
    * @param ofModel The model's distribution, (codes).
    * @param rttCode The measured code.
-   * @param recall If the question names an unknown address in place of an endpoint: memories that did not
-   *   learn about the endpoint. The pair's own RTT is then not counted among the usual RTTs of the other
-   *   endpoint.
    */
-  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, recall?: Recall): PoolCase {
+  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number): PoolCase {
     const index = indexOfCode(rttCode);
-    const found = this.known(question, recall);
-    const others = (logs: readonly number[]) => recall ? withoutNearest(logs, logOfCode(rttCode)) : logs;
-    const known = { ...found, ofSource: others(found.ofSource), ofDestination: others(found.ofDestination) };
+    const known = this.known(question);
     const kernels = kernelsOf(known);
     const unit = new Float64Array(NUM_COMPONENTS);
     const range = this.#rangeOf(known);
@@ -390,25 +380,14 @@ export class Pool {
    * Makes a case for `fitFailures` from a measurement; undefined if the pair is known, as it needs no weight.
    *
    * @param pFailed P(no reply) by the network.
-   * @param measured The measured addresses, if the question names an unknown address in place of one of them.
    */
   failureCaseOf(
     question: PooledQuestion,
     pFailed: number,
-    measured?: Ends,
   ): Pick<FailureCase, "kind" | "ofModel" | "ofEnds"> | undefined {
     const tries = this.#triesOf(question);
     if (this.#asked(question) ?? hostOfNew(this.#ofHosts(question), tries)) return undefined;
-    // Measurements of the pair itself do not count for the endpoint that is known.
-    const ofPair = measured && this.#asked({ ...measured, timeS: null, context: [] })?.losses();
-    const { measurements: own = 0, failures: ownFailures = 0 } = ofPair ?? {};
-    const others = ({ measurements, failures }: Tried) => ({
-      measurements: Math.max(0, measurements - own),
-      failures: Math.max(0, failures - ownFailures),
-    });
-    const [ofSource, ofDestination] = [tries.ofSource, tries.ofDestination].map(others);
-    const ofEnds = failureOfEnds({ ...tries, ofSource, ofDestination });
-    return { kind: failureKind(tries), ofModel: pFailed, ofEnds };
+    return { kind: failureKind(tries), ofModel: pFailed, ofEnds: failureOfEnds(tries) };
   }
 
   #triesOf({ source, destination }: Ends): KnownTries {
@@ -437,7 +416,7 @@ export class Pool {
     return [Math.min(first, around[0]), Math.max(end, around[1])];
   }
 
-  known(question: PooledQuestion, recall = this.#recall): KnownOfQuestion {
+  known(question: PooledQuestion): KnownOfQuestion {
     const { source, destination, context } = question;
     const measured = this.#asked(question);
     const hasReply = measured !== undefined && measured.numReplies > 0;
@@ -468,7 +447,7 @@ export class Pool {
       knowsPlaces,
       inContext,
       ofAll: this.#all,
-      recall,
+      recall: this.#recall,
     };
   }
 
@@ -671,9 +650,3 @@ export function rangeAround(leastCode: number, greatestCode: number): [first: nu
 }
 
 const RANGE_FACTOR = 4;
-
-/** Removes the value that is nearest to a number. */
-function withoutNearest(values: readonly number[], to: number): number[] {
-  const distances = values.map((value) => Math.abs(value - to));
-  return values.filter((_, i) => i !== distances.indexOf(Math.min(...distances)));
-}

@@ -7,7 +7,7 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { EVEN, FIRST_OF_MEMORY, NUM_COMPONENTS, type PoolWeights, usableComponents } from "./forecasts.ts";
+import { EVEN, NUM_COMPONENTS, type PoolWeights, weightsOfParts } from "./forecasts.ts";
 import {
   firstNeighbourWeights,
   levelOfCell,
@@ -15,19 +15,38 @@ import {
   NUM_NEIGHBOUR_CELLS,
 } from "./pair_neighbours.ts";
 import { stack } from "./stacking.ts";
-import { allKinds, type Kind, NUM_KINDS } from "./question_kinds.ts";
+import { allKinds, type Group, type Kind, NUM_KINDS } from "./question_kinds.ts";
 
 /**
- * How much the weights of the larger group count, in events of weight 1: about six measurements. With 12 the
+ * How much the weights of the larger group count, in events of weight 1: about twelve measurements. With fewer the
  * weights of kinds followed their few measurements too closely.
  */
-const PRIOR_CASES = 30;
+const PRIOR_CASES = 60;
 const NUM_ITERATIONS = 200;
-/** The prior weight of the model or of the pair's measurements; the fixed weight of the even component. */
-const FIRST_SHARE = 0.8;
 /** How often the weights of neighbours and those of the others are fitted in turn. */
 const NUM_TURNS = 3;
-const EVEN_SHARE = 0.001;
+/** The weights of the parts before any measurement; that of the even component is fixed. */
+const FIRST_SHARES: Readonly<Record<Group, Readonly<Record<string, number>>>> = {
+  pair: { pair_memory: 0.8, coordinates: 0.075, usual_rtts: 0.124, even: 0.001 },
+  placed: {
+    model: 0.2,
+    coordinates: 0.06,
+    usual_rtts: 0.029,
+    pair_forest: 0.5,
+    kriging: 0.15,
+    factors: 0.06,
+    even: 0.001,
+  },
+  unplaced: {
+    model: 0.3,
+    coordinates: 0.04,
+    usual_rtts: 0.4,
+    pair_forest: 0.2,
+    kriging: 0.04,
+    factors: 0.019,
+    even: 0.001,
+  },
+};
 
 /** An event that occurred, and the probabilities that the components gave it. */
 interface ScoredEvent {
@@ -111,20 +130,6 @@ function fitWeights(events: readonly ScoredEvent[], prior: Float64Array): Float6
   const all = new Float64Array(NUM_COMPONENTS);
   used.forEach((k, i) => all[k] = weights[i]);
   return all;
-}
-
-/**
- * The weights before any measurement. If an RTT of the pair is known, narrow kernels around its measurements
- * have the part that the model has otherwise.
- */
-function firstWeights(hasPair: boolean): Float64Array {
-  const first = hasPair ? FIRST_OF_MEMORY : 0;
-  const used = usableComponents(hasPair).map((isUsable, k) => isUsable && k < EVEN && k !== first);
-  const share = (1 - FIRST_SHARE - EVEN_SHARE) / used.filter(Boolean).length;
-  const weights = Float64Array.from(used, (isUsed) => isUsed ? share : 0);
-  weights[first] = FIRST_SHARE;
-  weights[EVEN] = EVEN_SHARE;
-  return weights;
 }
 
 /**
@@ -221,12 +226,7 @@ function fitKinds(
     );
   const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
   for (const { number, groups } of allKinds()) {
-    let weights = firstWeights(groups[0] === "pair");
-    if (groups[0] === "placed") {
-      // The weights for unknown endpoints may or may not suit endpoints with a known place.
-      const others = ofGroup("unplaced", 0, weights);
-      weights = weights.map((weight, k) => (weight + others[k]) / 2);
-    }
+    let weights = weightsOfParts(FIRST_SHARES[groups[0]]);
     groups.forEach((group, level) => weights = ofGroup(group, level, weights));
     const own = cases.filter(({ kind }) => kind.number === number);
     all.set(fitWeights(scoresOf(own), weights), number * NUM_COMPONENTS);

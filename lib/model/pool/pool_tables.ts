@@ -14,7 +14,7 @@ import { type Hashes, hashesOf, keyOfHashes, pairHashes } from "../embedding_tab
 import { type AgeCurve, ageTensor, USUAL_AGE } from "./age.ts";
 import { type AgeCase, fitAge } from "./age_fit.ts";
 import type { Tensor } from "../possible_numbers.ts";
-import type { Learned, LearnOptions, PlaceOf, TrainingPair } from "./forecast.ts";
+import type { LearnOptions, PlaceOf } from "./forecast.ts";
 import { MEMORIES, namedWeights, type PoolWeights } from "./forecasts.ts";
 import { CollectedIdentities } from "./identities.ts";
 import { AskedPair } from "./asked_pair.ts";
@@ -51,18 +51,6 @@ interface PoolEnd {
   readonly hashes: Hashes;
 }
 
-/** Addresses hidden from memories, one of {@link NUM_FOLDS} parts. Role 0: sources, 1: destinations. */
-export interface Fold {
-  readonly role: 0 | 1;
-  readonly number: number;
-}
-const NUM_FOLDS = 4;
-
-/** The part that contains an address. */
-export function partOf({ hash2 }: Hashes): number {
-  return hash2 % NUM_FOLDS;
-}
-
 interface KeptPair {
   readonly hashes: Hashes;
   readonly ends: readonly [PoolEnd, PoolEnd];
@@ -84,7 +72,7 @@ export class PoolTables {
   #least = Infinity;
   #greatest = 0;
   #numCollected = 0;
-  #learned: readonly Learned[] | undefined;
+  #learned: Tensors | undefined;
   #remembered: Tensors | undefined;
 
   /**
@@ -167,7 +155,7 @@ export class PoolTables {
       ...saved,
       ...this.identities.save(),
       ...this.#remembered ??= this.#remember(measured),
-      ...this.learned(),
+      ...this.#learned ??= this.#learn(),
     ]);
   }
 
@@ -184,15 +172,8 @@ export class PoolTables {
     ]);
   }
 
-  /** What forecasts remember; with hidden addresses only what answers about unknown addresses. */
-  learned(hidden?: Fold): Tensors {
-    const learned = this.#learned ??= this.#learn();
-    if (!hidden) return new Map(learned.flatMap(({ tensors }) => [...tensors]));
-    const isHidden = ({ hashes }: TrainingPair) => partOf(hashes[hidden.role]) === hidden.number;
-    return new Map(learned.flatMap(({ without }) => [...without?.(isHidden) ?? []]));
-  }
-
-  #learn(): Learned[] {
+  /** What forecasts learn from the pairs. */
+  #learn(): Tensors {
     const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, own }) =>
       [0, 1].filter((from) => measured[from] > failed[from]).map((from) => {
         const [source, destination] = [ends[from], ends[1 - from]];
@@ -207,7 +188,7 @@ export class PoolTables {
         };
       })
     );
-    return [...MEMORIES].map((memory) => memory.learn(pairs, this));
+    return new Map([...MEMORIES].flatMap((memory) => [...memory.learn(pairs, this)]));
   }
 
   /** Fitted to later results of a sample of pairs, with the measurements before them. */

@@ -21,8 +21,10 @@ export interface Kind {
    * The groups that contain this kind, the largest first: `pair` if an RTT of the pair is known; else
    * `placed` if each endpoint or its place is known; else `unplaced`.
    */
-  readonly groups: readonly string[];
+  readonly groups: readonly [Group, ...string[]];
 }
+
+export type Group = "pair" | "placed" | "unplaced";
 
 /** Finds the kind of a question, by what is known about its pair, or about both endpoints and the context. */
 export function kindOf(

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { pairNameOf, SourceHistory } from "../../../lib/data/tokens/source_history.ts";
-import { contextOf, drawCases } from "../../../lib/eval/cases.ts";
+import { drawCases, queryOf } from "../../../lib/eval/cases.ts";
 import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { encodeQuery } from "../../../lib/query/query_tokens.ts";
@@ -29,7 +29,7 @@ Deno.test("score and eval see the same history for the same measurement", async 
   });
   assertEquals(cases.length, rows.numRows);
   for (const drawn of cases) {
-    assertEquals(ofScore.get(nameOf(drawn.measurement)), contextOf(drawn, MAX_CONTEXT).map(nameOf));
+    assertEquals(ofScore.get(nameOf(drawn.measurement)), queryOf(drawn, MAX_CONTEXT).context.map(nameOf));
   }
 });
 

@@ -4,7 +4,7 @@ import {
   forecastWithBaselines,
 } from "../../../lib/eval/baselines/baseline_forecasts.ts";
 import type { Baseline, BaselineMeasurement } from "../../../lib/eval/baselines/baseline.ts";
-import { contextOf, drawCases, type EvalCase } from "../../../lib/eval/cases.ts";
+import { drawCases, type EvalCase, queryOf } from "../../../lib/eval/cases.ts";
 import { clustersOf } from "../../../lib/eval/metrics/bootstrap.ts";
 import { crpsMs } from "../../../lib/eval/metrics/forecast_errors.ts";
 import type { EvalRows } from "../../../lib/eval/eval_rows.ts";
@@ -199,7 +199,7 @@ Deno.test("evaluateRtt() matches exact distributions and compares with the best 
     assertEquals(done.at(-1), 40);
     const queries = cases.map((drawn, i) => ({
       ...drawn.measurement,
-      context: contextOf(drawn, CONTEXTS[i % 3]),
+      context: queryOf(drawn, CONTEXTS[i % 3]).context,
     }));
     const exact = await model.rttDistributions(queries);
     const answered = cases.keys().toArray().filter((i) => cases[i].rttMs !== null);

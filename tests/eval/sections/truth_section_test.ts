@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import { contextOf, drawCases, type EvalCase } from "../../../lib/eval/cases.ts";
+import { drawCases, type EvalCase, queryOf } from "../../../lib/eval/cases.ts";
 import {
   evaluateTruth,
   outcomeExcessBits,
@@ -72,7 +72,7 @@ Deno.test("evaluateTruth() computes the excess bits of exact distributions over 
   await withTinyModel(async (model) => {
     const cases = await synthCases(12);
     const section = await evaluateTruth(model, cases, { truth: TRUTH, contexts: [0, 2] });
-    const contexts = cases.map((drawn, i) => contextOf(drawn, i % 2 === 0 ? 0 : 2));
+    const contexts = cases.map((drawn, i) => queryOf(drawn, i % 2 === 0 ? 0 : 2).context);
     const exact = await model.rttDistributions(
       cases.map(({ measurement }, i) => ({ ...measurement, context: contexts[i] })),
     );

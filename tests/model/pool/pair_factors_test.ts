@@ -14,7 +14,7 @@ const learned = (pairs: readonly Omit<TrainingPair, "source" | "destination">[])
   PAIR_FACTORS.learn(pairs.map((pair) => ({ source: "", destination: "", ...pair })), {
     placeOf,
     seed: 0,
-  }).tensors;
+  });
 
 /** Pairs of a mesh: RTTs are products of vectors of length 3, except a tenth that are 50 times as long. */
 function mesh() {

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { NUM_CODES } from "../../../lib/model/pool/kernel_mixture.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { eventsOf, fitPool, type PoolCase } from "../../../lib/model/pool/pool_fit.ts";
-import { EVEN, NUM_COMPONENTS, usableComponents } from "../../../lib/model/pool/forecasts.ts";
+import { END_OF_MEMORY, EVEN, FIRST_OF_MEMORY, NUM_COMPONENTS } from "../../../lib/model/pool/forecasts.ts";
 import { allKinds, NUM_KINDS } from "../../../lib/model/pool/question_kinds.ts";
 
 const NUM_OUTCOMES = 40;
@@ -50,13 +50,13 @@ Deno.test("kinds without measurements get their group's weights, and none for co
   for (const { number, groups } of kinds) {
     assertAlmostEquals(of(number).reduce((a, b) => a + b, 0), 1, 1e-12);
     assertEquals(of(number)[EVEN], firstWeights[EVEN]);
-    const isUsable = usableComponents(groups[0] === "pair");
-    assert(of(number).every((weight, k) => isUsable[k] || weight === 0));
-    if (groups[0] !== "pair") assertAlmostEquals(of(number)[0], 0.8, 0.01);
+    if (groups[0] === "pair") continue;
+    assertEquals(of(number).slice(FIRST_OF_MEMORY, END_OF_MEMORY), [0, 0]);
+    assertAlmostEquals(of(number)[0], groups[0] === "placed" ? 0.2 : 0.3, 1e-9);
   }
 });
 
-Deno.test("weights learned for unplaced kinds count half for placed ones", () => {
+Deno.test("weights learned for unplaced kinds do not count for placed ones", () => {
   const kinds = allKinds().slice(-(2 * 3 + 1) * 3);
   const isUnplaced = ({ groups }: typeof kinds[number]) => groups[0] === "unplaced";
   const unplaced = kinds.filter(isUnplaced);
@@ -66,11 +66,8 @@ Deno.test("weights learned for unplaced kinds count half for placed ones", () =>
     unplaced.flatMap((kind) => drawnFrom(EVEN - 1, 50).map((event) => ({ kind, events: [event] }))),
   );
   for (const kind of kinds) {
-    const ofForest = weights[kind.number * NUM_COMPONENTS + EVEN - 1];
-    assert(
-      isUnplaced(kind) ? ofForest > 0.8 : ofForest > 0.4 && ofForest < 0.5,
-      `${kind.number}: ${ofForest}`,
-    );
+    const last = weights[kind.number * NUM_COMPONENTS + EVEN - 1];
+    assert(isUnplaced(kind) ? last > 0.6 : last < 0.03, `${kind.number}: ${last}`);
   }
 });
 

@@ -6,9 +6,10 @@ import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { countryNumber, type LocatedPlace } from "../../../lib/data/addresses/place_table.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { recallFrom } from "../../../lib/model/pool/forecast.ts";
+import { MEASURED_PAIRS } from "../../../lib/model/pool/measured_pairs.ts";
 import { PAIR_FOREST } from "../../../lib/model/pool/pair_forest.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
-import { type Fold, partOf, PoolTables } from "../../../lib/model/pool/pool_tables.ts";
+import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { RandomForest } from "../../../lib/model/pool/random_forest.ts";
 
 const SIZE = { numTrees: 50, maxDepth: 16, minLeaf: 8, numKept: 16 };
@@ -107,26 +108,10 @@ Deno.test("PAIR_FOREST estimates unknown hosts by their places, from its tensors
 });
 
 Deno.test("PAIR_FOREST without pairs returns no estimate", () => {
-  const tables = new PoolTables();
-  const forest = recallFrom(tables.learned(), placeOf)(PAIR_FOREST);
+  const tensors = [MEASURED_PAIRS, PAIR_FOREST].flatMap((
+    memory,
+  ) => [...memory.learn([], { placeOf, seed: 0 })]);
+  const forest = recallFrom(new Map(tensors), placeOf)(PAIR_FOREST);
   const asked = { source: "10.0.0.1", destination: "10.1.0.2" };
   assertEquals([...forest.logs(asked), ...forest.krigedLogs(asked)], []);
-});
-
-Deno.test("PoolTables learns from all pairs, or from those without a part of the addresses in one role", () => {
-  const tables = new PoolTables();
-  const [source, ...others] = Array.from(
-    { length: 9 },
-    (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)),
-  );
-  for (const other of others) tables.add(source, other, encodeRttCode(20), 1_700_000_000);
-  const numPairs = (hidden?: Fold) => named(tables.learned(hidden), "pool.neighbour_pairs").length / 2;
-  assertEquals(numPairs(), 8);
-  const number = partOf(source.hashes);
-  assertEquals(numPairs({ role: 0, number }), 0);
-  const inPart = others.filter(({ hashes }) => partOf(hashes) === number).length;
-  assertEquals(numPairs({ role: 1, number }), 8 - inPart);
-  // Without a source, nothing is left to learn from.
-  assertEquals(named(tables.learned({ role: 0, number }), "pool.roots").length, 0);
-  assert(!tables.learned({ role: 0, number }).has("pool.factors"));
 });
