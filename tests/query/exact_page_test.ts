@@ -143,6 +143,9 @@ Deno.test("EXACT.md: light floors between places and mixtures above them", () =>
       massBetween: (from, to) => shares.subarray(from, to).reduce((x, y) => x + y, 0) / whole,
       addTo: (out) => shares.forEach((share, i) => out[i] += share / whole),
       addToFirstBytes: () => {},
+      withNetwork() {
+        return this;
+      },
     };
     const expanded = [...FIRST_BYTES.keys()];
     const outcome = new Float32Array(VOCAB_SIZE);

@@ -7,9 +7,10 @@
  * @module
  */
 import { evenlySpread } from "../../base/collections.ts";
+import { named } from "../../base/errors.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
 import type { Tensors } from "../../base/safetensors_header.ts";
-import { WEIGHT_TENSORS } from "../../model/pool/forecasts.ts";
+import { NETWORK_PARTS, WEIGHT_TENSORS } from "../../model/pool/forecasts.ts";
 import { PingModel } from "../../query/ping_model.ts";
 import { withoutFloor } from "../../query/rtt/rtt_distributions.ts";
 import { type EvalCase, queryOf, withContexts } from "../cases.ts";
@@ -38,7 +39,7 @@ export interface PartsSection {
   scores: PartScores[];
 }
 
-const NETWORK = "model";
+const [NETWORK] = NETWORK_PARTS;
 /** The even distribution is always there, so that no measurement is impossible. */
 const ALWAYS = "even";
 const MAX_SPREAD_MASS = 0.01;
@@ -62,20 +63,22 @@ export async function evaluateParts(
   const chosen = evenlySpread(answered, count);
   if (chosen.length === 0) return undefined;
   const partOf = new Map(WEIGHT_TENSORS.map(([name]) => [name.slice(name.lastIndexOf(".") + 1), name]));
-  const pooled = (leftOut?: string) => {
+  const pooled = (...leftOut: string[]) => {
     const tensors = new Map(pool);
-    const weights = leftOut === undefined ? undefined : tensors.get(leftOut);
-    if (leftOut !== undefined && weights) tensors.set(leftOut, new Float32Array(weights.length));
+    for (const part of leftOut) {
+      const name = named(partOf, part);
+      tensors.set(name, new Float32Array(named(tensors, name).length));
+    }
     const { config, registry, weights: ofModel } = model;
     return PingModel.of(config, registry, { weights: ofModel, pool: tensors });
   };
   const methods: { parts: string; model: PingModel | undefined }[] = [
     { parts: "all", model: pooled() },
     { parts: "network", model: undefined },
-    { parts: "pool", model: pooled(partOf.get(NETWORK)) },
+    { parts: "pool", model: pooled(...NETWORK_PARTS) },
   ];
-  for (const [part, name] of partOf) {
-    if (part !== NETWORK && part !== ALWAYS) methods.push({ parts: `without ${part}`, model: pooled(name) });
+  for (const part of partOf.keys()) {
+    if (part !== NETWORK && part !== ALWAYS) methods.push({ parts: `without ${part}`, model: pooled(part) });
   }
   const values = methods.map(() => ({
     codeBits: new Float64Array(chosen.length),

@@ -58,8 +58,13 @@ export interface KnownOfQuestion {
   /** RTTs in the context from the source to other destinations. */
   readonly inContext: readonly number[];
   readonly ofAll: readonly number[];
+  /** Quantiles of the network's distribution at {@link FORECAST_LEVELS}, if it was asked. */
+  readonly ofNetwork?: readonly number[] | undefined;
   readonly recall: Recall;
 }
+
+/** The levels of the quantiles that represent a distribution. */
+export const FORECAST_LEVELS: readonly number[] = Array.from({ length: 16 }, (_, i) => (i + 0.5) / 16);
 
 /** What a forecast needs of a pool's tensors. It is opened once. */
 export interface Recalled<T> {

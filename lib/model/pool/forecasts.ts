@@ -9,6 +9,7 @@ import { FormatError } from "../../base/errors.ts";
 import type { Tensors } from "../../base/safetensors_header.ts";
 import { SHARE, type Tensor } from "../possible_numbers.ts";
 import type { Forecast, KnownOfQuestion, Memory } from "./forecast.ts";
+import { averages } from "./forecasts/averages.ts";
 import { coordinates } from "./forecasts/coordinates.ts";
 import { factors } from "./forecasts/factors.ts";
 import { forest } from "./forecasts/forest.ts";
@@ -28,6 +29,7 @@ const FORECASTS: readonly Forecast[] = [
   forest,
   kriging,
   factors,
+  averages,
 ];
 
 /** The memories of all forecasts, without duplicates. */
@@ -61,6 +63,13 @@ function placesOf(parts: typeof PARTS): ReadonlyMap<string, Uint32Array> {
     return [`${WEIGHTS}.${name}`, Uint32Array.from({ length: NUM_KINDS * numWeights }, (_, i) => place(i))];
   }));
 }
+
+/** The parts that depend on the network, the network itself first. */
+export const NETWORK_PARTS: readonly string[] = [PARTS[0].name, averages.name];
+/** Whether each component depends on the network. */
+export const USES_NETWORK: readonly boolean[] = PARTS.flatMap(({ name, numWeights }) =>
+  Array(numWeights).fill(NETWORK_PARTS.includes(name))
+);
 
 /** Shares the weight of each part, by name, among its components. */
 export function weightsOfParts(shares: Readonly<Record<string, number>>): Float64Array {

@@ -63,6 +63,11 @@ export function logOfCode(code: number): number {
   return LOGS[indexOfCode(code)];
 }
 
+/** The same by the index of the code; the last code's for an index after it. */
+export function logOfIndex(index: number): number {
+  return LOGS[Math.min(index, NUM_CODES - 1)];
+}
+
 export interface Kernel {
   /** The centre, ln ms. */
   readonly log: number;

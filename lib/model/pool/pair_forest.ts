@@ -16,7 +16,7 @@ import type { Position } from "../../data/addresses/place_table.ts";
 import { hashesOf, keyOfHashes } from "../embedding_table.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
 import { ANY, COUNT, LOG, MOST_LOG, real, Rows, type Tensor, whole } from "../possible_numbers.ts";
-import type { Memory, PairEnds } from "./forecast.ts";
+import { FORECAST_LEVELS, type Memory, type PairEnds } from "./forecast.ts";
 import { chosenPairs, MEASURED_PAIRS, MeasuredPairs } from "./measured_pairs.ts";
 import { MOVED_PLACES, movedPlaces, savedMoves } from "./moved_places.ts";
 import { type KrigedRtt, NUM_FEATURES, PairKriging, regressionOf } from "./pair_kriging.ts";
@@ -36,8 +36,6 @@ const TENSORS = {
 const MAX_LEARNED = 2000;
 /** Whether the source and the destination count as never measured: each pair becomes four rows. */
 const NEW_ENDS = [[false, false], [false, true], [true, false], [true, true]];
-/** The levels of the quantiles that represent a forecast. */
-const LEVELS: readonly number[] = Array.from({ length: 16 }, (_, i) => (i + 0.5) / 16);
 /** Pairs whose estimates are cached. */
 const MAX_CACHED = 2 ** 12;
 
@@ -54,7 +52,7 @@ class PairForest {
     const kriged = this.forest.arrays.roots.length > 0 ? this.#ask(ends) : undefined;
     if (!kriged) return [];
     const { expected, excess, features } = kriged;
-    return Array.from(this.forest.quantiles(features, LEVELS), (by) => expected + excess + by);
+    return Array.from(this.forest.quantiles(features, FORECAST_LEVELS), (by) => expected + excess + by);
   }
 
   /** Estimates the RTT of such a pair, ln ms; empty if nothing was learned. */

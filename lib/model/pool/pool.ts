@@ -28,11 +28,14 @@ import {
   kernelsOf,
   MEMORIES,
   NUM_COMPONENTS,
+  USES_NETWORK,
   WEIGHT_TENSORS,
   weightsOf,
 } from "./forecasts.ts";
+import { networkLogs } from "./forecasts/averages.ts";
 import { IDENTITIES, KNOWN_IDENTITIES } from "./identities.ts";
 import {
+  FIRST_INDEXES,
   indexFrom,
   indexOfCode,
   type Kernel,
@@ -139,17 +142,27 @@ interface LightFloor {
  * The mixture with the model's distribution: P(code) = modelShare P_model(code) + the mass of the simple
  * forecasts. `lib/query/rtt/rtt_bytes.ts` removes the codes before `begin`.
  */
-export interface PooledForecast {
+export interface PooledForecast extends OthersMasses {
   /** The RTT of light in ms; 0 if it is not known, or if an RTT of the pair shows that a place is wrong. */
   readonly floorMs: number;
   /** The index of the first code that is not below the floor. */
   readonly begin: number;
-  /** The weight of the model, whose codes count only before `end`. */
-  readonly modelShare: number;
   /** The index of the first code that is too long, always the first code of its first byte. */
   readonly end: number;
   /** P(no reply). @param ofModel The model's probability. */
   failureProbability(ofModel: number): number;
+  /**
+   * The same with all forecasts; without the network's, the others have the weight of those that depend on it.
+   *
+   * @param firstBytes Returns P(first byte) by the network, (first bytes). The first caller's is used.
+   */
+  withNetwork(firstBytes: () => Float64Array): PooledForecast;
+}
+
+/** The part of the probability that the simple forecasts have. */
+interface OthersMasses {
+  /** The weight of the model, whose codes count only before `end`. */
+  readonly modelShare: number;
   /** The probability that the simple forecasts assign to codes from index `first` to `end - 1`. */
   massBetween(first: number, end: number): number;
   /** Adds this probability for every code, or for those from `codes[0]` to before `codes[1]`. @param out (codes). */
@@ -231,15 +244,12 @@ export class Pool {
   /** Mixes the simple forecasts of a question with the weights of its kind. */
   forecast(question: PooledQuestion, floor?: LightFloor): PooledForecast {
     const known = this.known(question);
-    const { ofModel, kernels, even } = this.#mixtureAt(known, question.timeS);
-    const within = (range: readonly [first: number, end: number]) => ({
-      range,
-      mixture: new KernelMixture(kernels, range, even),
-    });
     const moved = this.#recall(MOVED_PLACES);
     const isMoved = known.hashes.some((hashes) => moved.has(keyOfHashes(hashes))) && !floor?.isOfPlaces;
     let light = floor && !isMoved ? floorOf(floor, known.pair?.bounds ?? []) : NO_FLOOR;
-    let { range, mixture } = within(this.#rangeOf(known, light.begin));
+    const { ofModel, kernels, even } = this.#mixtureAt(known, question.timeS);
+    let range = this.#rangeOf(known, light.begin);
+    let mixture = new KernelMixture(kernels, range, even);
     // If both endpoints were measured, the forecasts may show that a place is wrong.
     const isMeasured = [question.source, question.destination].every((address, i) =>
       [known.knowsSource, known.knowsDestination][i] || this.#isNode(address, "hasCoordinates")
@@ -248,32 +258,35 @@ export class Pool {
       const above = mixture.massBetween(light.begin, NUM_CODES) / mixture.massBetween(0, NUM_CODES);
       if (above < DOUBT) {
         light = NO_FLOOR;
-        ({ range, mixture } = within(this.#rangeOf(known)));
+        range = this.#rangeOf(known);
+        mixture = new KernelMixture(kernels, range, even);
       }
     }
-    const rest = 1 - LEAST_MASS;
     const tries = this.#triesOf(question);
     const [shareOfEnds, ofEnds] = [this.#failureWeights[failureKind(tries)], failureOfEnds(tries)];
     const ofPair = (known.measured ?? hostOfNew(known.ofHosts, tries))?.losses();
-    // Callers ask for the same few ranges repeatedly.
-    const masses = new Map<number, number>();
+    let whole: OthersMasses | undefined;
+    const ofAll = (firstBytes: () => Float64Array) => {
+      const ofNetwork = networkLogs(firstBytes(), range[1]);
+      const { ofModel, kernels, even } = this.#mixtureAt({ ...known, ofNetwork }, question.timeS);
+      return massesOf(ofModel, new KernelMixture(kernels, range, even));
+    };
     return {
       ...light,
-      modelShare: rest * ofModel,
+      ...massesOf(ofModel, mixture),
       end: range[1],
       failureProbability: (ofModel) =>
         ofPair ? failureOfPair(ofEnds, ofPair) : (1 - shareOfEnds) * ofModel + shareOfEnds * ofEnds,
-      massBetween: (first, end) =>
-        getOrMake(
-          masses,
-          first * (NUM_CODES + 1) + end,
-          () => pooledProbability(mixture.massBetween(first, end), end - first),
-        ),
-      addTo(out, codes) {
-        mixture.addTo(out, rest, LEAST_MASS / NUM_CODES, codes);
-      },
-      addToFirstBytes(out) {
-        mixture.addToFirstBytes(out, rest, LEAST_MASS / NUM_CODES);
+      withNetwork(firstBytes) {
+        if (known.pair) return this;
+        whole ??= ofAll(firstBytes);
+        return {
+          ...this,
+          ...whole,
+          withNetwork() {
+            return this;
+          },
+        };
       },
     };
   }
@@ -303,10 +316,15 @@ export class Pool {
     const ageS = timeS === null ? 0 : Math.max(0, timeS - this.#newestS);
     const unknown = { ...known, knowsSource: false, knowsDestination: false, knowsPlaces: false };
     const { replaced } = ageShares(this.#age, ageS);
-    const later = withoutModel(this.#weightsOf(unknown));
+    const later = withoutNetwork(this.#weightsOf(unknown));
     const weights = this.#weightsOf(known).map((weight, k) => (1 - replaced) * weight + replaced * later[k]);
+    const usable = noModel
+      ? withoutNetwork(weights)
+      : known.ofNetwork
+      ? weights
+      : without(weights, (k) => k > 0 && USES_NETWORK[k]);
     const { ofModel, kernels, even } = this.#withNeighbours(
-      mixed(kernelsOf(known), noModel ? withoutModel(weights) : weights),
+      mixed(kernelsOf(known), usable),
       neighboursOf(known),
       1 - replaced,
     );
@@ -338,10 +356,15 @@ export class Pool {
    */
   caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number): PoolCase {
     const index = indexOfCode(rttCode);
-    const known = this.known(question);
+    const asked = this.known(question);
+    const range = this.#rangeOf(asked);
+    const firstBytes = Float64Array.from(
+      { length: FIRST_INDEXES.length - 1 },
+      (_, i) => ofModel.subarray(FIRST_INDEXES[i], FIRST_INDEXES[i + 1]).reduce((sum, p) => sum + p, 0),
+    );
+    const known = { ...asked, ofNetwork: networkLogs(firstBytes, range[1]) };
     const kernels = kernelsOf(known);
     const unit = new Float64Array(NUM_COMPONENTS);
-    const range = this.#rangeOf(known);
     const components = Array.from(unit, (_, component) => {
       unit.fill(0);
       unit[component] = 1;
@@ -565,8 +588,16 @@ export function forecastOfModel(question: PooledQuestion, floor: LightFloor): Po
   const light = floorOf(floor, logs);
   if (light.begin === 0) return undefined;
   const failureProbability = (ofModel: number) => ofModel;
-  const ofOthers = { massBetween: () => 0, addTo() {}, addToFirstBytes() {} };
-  return { ...light, modelShare: 1, end: NUM_CODES, failureProbability, ...ofOthers };
+  const ofOthers = { modelShare: 1, massBetween: () => 0, addTo() {}, addToFirstBytes() {} };
+  return {
+    ...light,
+    ...ofOthers,
+    end: NUM_CODES,
+    failureProbability,
+    withNetwork() {
+      return this;
+    },
+  };
 }
 
 /** The source's host, whose losses count only if the address itself is new: those of its addresses may differ. */
@@ -604,7 +635,7 @@ function scaled({ ofModel, kernels, even }: Mixed, factor: number): Mixed {
  * the weight of one further measurement, and the model none, since it only knows the newest RTTs.
  */
 function ofAnyTime(known: KnownOfQuestion, pair: AskedPair, weights: Float64Array): Mixed {
-  const others = withoutModel(weights).map((weight, k) =>
+  const others = withoutNetwork(weights).map((weight, k) =>
     k >= FIRST_OF_MEMORY && k < END_OF_MEMORY ? 0 : weight
   );
   const ofOthers = others.reduce((a, b) => a + b, 0);
@@ -615,10 +646,36 @@ function ofAnyTime(known: KnownOfQuestion, pair: AskedPair, weights: Float64Arra
   return { ofModel: 0, kernels: [...own, ...kernels], even };
 }
 
-/** Removes the model's weight. If the model has all the weight, the even distribution gets it. */
-function withoutModel(weights: Float64Array): Float64Array {
-  const rest = 1 - weights[0];
-  return weights.map((weight, k) => k === 0 ? 0 : rest > 0 ? weight / rest : k === EVEN ? 1 : 0);
+/** Removes the weights that depend on the network. */
+function withoutNetwork(weights: Float64Array): Float64Array {
+  return without(weights, (k) => USES_NETWORK[k]);
+}
+
+/** Removes the weights of some components. If they have all the weight, the even distribution gets it. */
+function without(weights: Float64Array, isRemoved: (component: number) => boolean): Float64Array {
+  const rest = weights.reduce((sum, weight, k) => sum + (isRemoved(k) ? 0 : weight), 0);
+  return weights.map((weight, k) => isRemoved(k) ? 0 : rest > 0 ? weight / rest : k === EVEN ? 1 : 0);
+}
+
+function massesOf(ofModel: number, mixture: KernelMixture): OthersMasses {
+  const rest = 1 - LEAST_MASS;
+  // Callers ask for the same few ranges repeatedly.
+  const masses = new Map<number, number>();
+  return {
+    modelShare: rest * ofModel,
+    massBetween: (first, end) =>
+      getOrMake(
+        masses,
+        first * (NUM_CODES + 1) + end,
+        () => pooledProbability(mixture.massBetween(first, end), end - first),
+      ),
+    addTo(out, codes) {
+      mixture.addTo(out, rest, LEAST_MASS / NUM_CODES, codes);
+    },
+    addToFirstBytes(out) {
+      mixture.addToFirstBytes(out, rest, LEAST_MASS / NUM_CODES);
+    },
+  };
 }
 
 function sumOf(parts: readonly Mixed[]): Mixed {

@@ -29,12 +29,13 @@ const NUM_TURNS = 3;
 const FIRST_SHARES: Readonly<Record<Group, Readonly<Record<string, number>>>> = {
   pair: { pair_memory: 0.8, coordinates: 0.075, usual_rtts: 0.124, even: 0.001 },
   placed: {
-    model: 0.2,
-    coordinates: 0.06,
-    usual_rtts: 0.029,
-    pair_forest: 0.5,
-    kriging: 0.15,
-    factors: 0.06,
+    model: 0.12,
+    coordinates: 0.05,
+    usual_rtts: 0.02,
+    pair_forest: 0.2,
+    kriging: 0.06,
+    factors: 0.049,
+    averages: 0.5,
     even: 0.001,
   },
   unplaced: {
@@ -43,7 +44,8 @@ const FIRST_SHARES: Readonly<Record<Group, Readonly<Record<string, number>>>> = 
     usual_rtts: 0.4,
     pair_forest: 0.2,
     kriging: 0.04,
-    factors: 0.019,
+    factors: 0.009,
+    averages: 0.01,
     even: 0.001,
   },
 };

@@ -36,6 +36,11 @@ export function secondBytesOf(byte1: number): readonly number[] {
   return SECOND_BYTES[byte1];
 }
 
+/** The forecast with the parts that depend on the network. @param first Log-probabilities after `RttStart`, (V) nats. */
+export function withNetwork<T extends PooledForecast | undefined>(pool: T, first: Float32Array): T {
+  return pool?.withNetwork(() => restricted(first, FIRST_BYTES).probabilities) as T;
+}
+
 /** Number of a first byte's codes below the floor. @param place The byte's index in {@link FIRST_BYTES}. */
 function numBelow(place: number, pool: PooledForecast | undefined): number {
   return Math.max(
@@ -91,7 +96,11 @@ export function firstByteMasses(first: Float32Array, pool: PooledForecast | unde
 }
 
 /** P(first byte | reply) in the mixture. @param first Log-probabilities after `RttStart`, (V) nats. */
-export function firstByteProbabilities(first: Float32Array, pool: PooledForecast | undefined): Float64Array {
+export function firstByteProbabilities(
+  first: Float32Array,
+  forecast: PooledForecast | undefined,
+): Float64Array {
+  const pool = withNetwork(forecast, first);
   const masses = firstByteMasses(first, pool);
   if (!pool) return masses;
   const all = masses.slice();
@@ -134,9 +143,10 @@ export interface RttLogProbabilities {
  */
 export function distributionOf(
   given: RttLogProbabilities,
-  { arrays = new RttArrays(), pool }: { arrays?: RttArrays; pool?: PooledForecast | undefined } = {},
+  { arrays = new RttArrays(), ...options }: { arrays?: RttArrays; pool?: PooledForecast | undefined } = {},
 ): RttDistribution {
   const { outcome, first, seconds, expanded } = given;
+  const pool = withNetwork(options.pool, first);
   const { probabilities, cumulative } = arrays;
   const byte1 = restricted(first, FIRST_BYTES);
   const masses = firstByteMasses(first, pool);
@@ -169,12 +179,13 @@ export function distributionOf(
 export function fillPart(
   { first, seconds, expanded }: Omit<RttLogProbabilities, "outcome">,
   { probabilities, cumulative }: RttArrays,
-  { pool, places: [from, to], below }: {
+  { places: [from, to], below, ...options }: {
     pool: PooledForecast | undefined;
     places: readonly [first: number, last: number];
     below: number;
   },
 ): void {
+  const pool = withNetwork(options.pool, first);
   const masses = firstByteMasses(first, pool);
   for (let place = from; place <= to; place++) {
     const row = expanded.indexOf(place);
@@ -244,8 +255,9 @@ export function resultLogProbability(
     readonly first: Float32Array;
     readonly second: Float32Array;
   },
-  pool?: PooledForecast,
+  forecast?: PooledForecast,
 ): number {
+  const pool = withNetwork(forecast, first);
   const isFailed = rttCode === null;
   const alone = restrictedLogProbability(outcome, isFailed ? FAILED : RTT_START, OUTCOMES);
   const ofOutcome = pool ? pooledOutcome(isFailed, pool, alone) : alone;
@@ -313,8 +325,9 @@ export function rangeMass(
     readonly ofLow: Float32Array;
     readonly ofHigh: Float32Array;
   },
-  pool?: PooledForecast,
+  forecast?: PooledForecast,
 ): { below: number; within: number } {
+  const pool = withNetwork(forecast, first);
   const [from, to] = [indexOfCode(low), indexOfCode(high) + 1];
   const mass = { below: 0, within: 0 };
   if (pool) [mass.below, mass.within] = [massFromFloor(pool, 0, from), massFromFloor(pool, from, to)];
@@ -363,12 +376,13 @@ export function restrictedLogProbability(
  */
 export function likelyFirstBytes(
   first: Float32Array,
-  { maxSpreadMass, code, pool }: {
+  { maxSpreadMass, code, ...options }: {
     maxSpreadMass: number;
     code: number | null;
     pool?: PooledForecast | undefined;
   },
 ): number[] {
+  const pool = withNetwork(options.pool, first);
   const { probabilities } = restricted(first, FIRST_BYTES);
   if (pool?.begin) {
     const kept = probabilities.map((p, i) => p * shareFromFloor(i, pool));
@@ -401,8 +415,9 @@ const ROUNDING = 1e-9;
 export function firstBytesOfQuantiles(
   first: Float32Array,
   levels: readonly number[],
-  pool?: PooledForecast,
+  forecast?: PooledForecast,
 ): number[] {
+  const pool = withNetwork(forecast, first);
   let sum = 0;
   const masses = firstByteMasses(first, pool);
   const whole = massOf(masses, pool);

@@ -29,14 +29,7 @@ import {
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeMeasurement } from "../query_tokens.ts";
-import {
-  firstByteMasses,
-  firstTokens,
-  massOf,
-  pooledLogProbabilities,
-  pooledOutcome,
-  secondTokens,
-} from "../rtt/rtt_bytes.ts";
+import { firstByteMasses, firstTokens, massOf, pooledLogProbabilities, pooledOutcome, secondTokens, withNetwork } from "../rtt/rtt_bytes.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 
 const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1, TIMESTAMP_DELTA4]);
@@ -184,6 +177,7 @@ async function bitsOf(
     orders: group.flatMap(({ orders }) => orders),
   }));
   const orders = alike.flatMap(({ orders }) => orders);
+  const pools = orders.map(({ pool }) => pool);
   // Probability mass of each mixture above the floor.
   const masses = orders.map(() => 1);
   const logP = await model.decoders.continuationLogProbabilities(
@@ -192,14 +186,16 @@ async function bitsOf(
       ? (tokens, prompt) => allowedTokens(tokens, prompt, poolOf.get(tokens))
       : undefined,
     (logP, i, depth) => {
-      const { pool, tokens, rttCode } = orders[i];
-      if (!pool?.begin || rttCode === null || depth !== tokens.length - 2) return;
-      masses[i] = massOf(firstByteMasses(logP, pool), pool);
+      const { tokens, rttCode } = orders[i];
+      if (rttCode === null || depth !== tokens.length - 2) return;
+      const pool = pools[i] = withNetwork(pools[i], logP);
+      if (pool?.begin) masses[i] = massOf(firstByteMasses(logP, pool), pool);
     },
   );
   return new Map(orders.map((order, i) => {
     const nats = [...logP[i]];
-    const { pool, rttCode } = order;
+    const { rttCode } = order;
+    const pool = pools[i];
     if (pool) {
       const [outcome, first, second] = nats.splice(rttCode === null ? -1 : -3);
       nats.push(pooledOutcome(rttCode === null, pool, outcome));

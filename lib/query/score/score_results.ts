@@ -12,6 +12,7 @@ import {
   likelyFirstBytes,
   resultLogProbability,
   type RttLogProbabilities,
+  withNetwork,
 } from "../rtt/rtt_bytes.ts";
 import { RttArrays } from "../rtt/rtt_distribution.ts";
 import type { Decoder } from "../../model/decoder.ts";
@@ -179,7 +180,7 @@ function resultOf(
   const [a, b, c] = [0, 1, 2].map((row) => rowOf(rows, row, VOCAB_SIZE));
   // A result without a reply is one token shorter.
   const read = rttCode === null ? { outcome: b, first: c, second: c } : { outcome: a, first: b, second: c };
-  const pool = model.pooled({ ...measurement, context }, rttCode);
+  const pool = withNetwork(model.pooled({ ...measurement, context }, rttCode), read.first);
   return {
     logLikelihood: resultLogProbability(rttCode, read, pool),
     pFailed: failureProbability(read.outcome, pool),

@@ -1,6 +1,10 @@
-import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { RandomStream } from "../../../lib/base/random.ts";
 import { FormatError, named } from "../../../lib/base/errors.ts";
+import type { KnownOfQuestion, Recall } from "../../../lib/model/pool/forecast.ts";
 import { namedWeights } from "../../../lib/model/pool/forecasts.ts";
+import { averages, networkLogs } from "../../../lib/model/pool/forecasts/averages.ts";
+import { FIRST_INDEXES, logOfIndex } from "../../../lib/model/pool/kernel_mixture.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { Pool } from "../../../lib/model/pool/pool.ts";
 import { NUM_KINDS } from "../../../lib/model/pool/question_kinds.ts";
@@ -40,3 +44,29 @@ Deno.test("a pool with an unknown or missing forecast or a wrong number of weigh
     }
     return Promise.resolve();
   }));
+
+Deno.test("averages are those of the quantiles of the network, the forest and kriging; the network's are exact", () => {
+  const random = new RandomStream(0, "tests/averages");
+  const firstBytes = Float64Array.from({ length: 132 }, () => random.float64() ** 4);
+  const endByte = 120;
+  const quantiles = networkLogs(firstBytes, FIRST_INDEXES[endByte]);
+  const total = firstBytes.subarray(0, endByte).reduce((sum, p) => sum + p, 0);
+  quantiles.forEach((log, i) => {
+    // P(at most the quantile), with the mass of a first byte even over its logarithms.
+    let below = 0;
+    for (let byte = 0; byte < endByte; byte++) {
+      const [low, high] = [byte, byte + 1].map((each) => logOfIndex(FIRST_INDEXES[each]));
+      below += firstBytes[byte] * Math.min(1, Math.max(0, (log - low) / (high - low)));
+    }
+    assertAlmostEquals(below / total, (i + 0.5) / 16, 1e-9);
+  });
+  const forest = { logs: () => quantiles.map((_, i) => i / 10), krigedLogs: () => [2] };
+  const recall = (() => forest) as unknown as Recall;
+  const ends = { source: "10.0.0.1", destination: "10.0.0.2" };
+  const known = { ends, recall, ofAll: [1], ofNetwork: quantiles } as unknown as KnownOfQuestion;
+  const centres = averages.ask(known)([1, 0]).filter(({ mass }) => mass > 0).map(({ log }) => log);
+  quantiles.forEach((log, i) => assert(centres.includes((log + i / 10 + 2) / 3)));
+  // Without the network, all pairs' usual RTTs.
+  const others = averages.ask({ ...known, ofNetwork: undefined })([1, 0]);
+  assert(others.every(({ log }) => log === 1));
+});
