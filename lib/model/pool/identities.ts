@@ -7,9 +7,9 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { type Hashes, keyOfHashes } from "../embedding_table.ts";
+import { HashedRows } from "../hashed_rows.ts";
 import type { Recalled } from "./forecast.ts";
 import { COUNT, HASHES, type Tensor } from "../possible_numbers.ts";
 
@@ -79,27 +79,32 @@ export class CollectedIdentities {
 
 /** The probes that a checkpoint knows. */
 export class Identities {
-  readonly #probes = new Map<number, number>();
-  readonly #addresses = new Map<number, Hashes[]>();
+  readonly #words: Uint32Array;
+  readonly #addresses: HashedRows;
+  /** The rows of each probe. */
+  readonly #rowsOf: ReadonlyMap<number, readonly number[]>;
 
   constructor(tensors: Tensors) {
-    if (!tensors.has(IDENTITIES[0])) return;
-    const rows = tensorOf(tensors, IDENTITIES[0], "U32");
-    for (let at = 0; at < rows.length; at += IDENTITIES[1].length) {
-      const [hash1, hash2, probe] = rows.subarray(at, at + IDENTITIES[1].length);
-      this.#probes.set(keyOfHashes({ hash1, hash2 }), probe);
-      getOrMake(this.#addresses, probe, () => []).push({ hash1, hash2 });
-    }
+    const [name, { length: width }] = IDENTITIES;
+    this.#words = tensors.has(name) ? tensorOf(tensors, name, "U32") : new Uint32Array();
+    this.#addresses = new HashedRows(this.#words, width);
+    const rows = Array(this.#words.length / width).keys();
+    this.#rowsOf = Map.groupBy(rows, (row) => this.#words[width * row + HASHES.length]);
   }
 
   /** The probe that has an address; undefined if it is not known. */
   probeOf(address: Hashes): number | undefined {
-    return this.#probes.get(keyOfHashes(address));
+    const row = this.#addresses.find(address);
+    return row < 0 ? undefined : this.#words[IDENTITIES[1].length * row + HASHES.length];
   }
 
   /** The known addresses of a probe; none if it is undefined. */
-  addressesOf(probe: number | undefined): readonly Hashes[] {
-    return probe === undefined ? [] : this.#addresses.get(probe) ?? [];
+  addressesOf(probe: number | undefined): Hashes[] {
+    const rows = probe === undefined ? [] : this.#rowsOf.get(probe) ?? [];
+    return rows.map((row) => {
+      const [hash1, hash2] = this.#words.subarray(IDENTITIES[1].length * row);
+      return { hash1, hash2 };
+    });
   }
 }
 

@@ -490,6 +490,7 @@ export class Pool {
 
   /** The number of known addresses of a probe, and of their remembered measurements with a destination. */
   measuredBy(probe: number, destination: Uint8Array): { numAddresses: number; measurements: number } {
+    // Any source will do, since the probe is named.
     const [host] = this.#ofHosts({ source: destination, destination, timeS: null, probe });
     const numAddresses = this.#recall(KNOWN_IDENTITIES).addressesOf(probe).length;
     return { numAddresses, measurements: host?.losses().measurements ?? 0 };
