@@ -110,8 +110,8 @@ export class ConfigError extends UsageError {
    * @param keyPath The dotted path of the key.
    * @param message What was found and what was expected.
    */
-  constructor(keyPath: string, message: string | Fault, options?: ErrorOptions) {
-    super({ ...faultOf(message), action: `use config key ${keyPath}` }, options);
+  constructor(keyPath: string, message: string | Fault) {
+    super({ ...faultOf(message), action: `use config key ${keyPath}` });
     this.keyPath = keyPath;
   }
 }
@@ -122,14 +122,7 @@ function faultOf(message: string | Fault): Fault {
 
 /** A WGSL kernel that does not compile or is used incorrectly. */
 export class KernelError extends Error {
-  /** The prefix of the message in logs and stack traces. */
   override name = "KernelError";
-  /** The kernel's registered name. */
-  readonly kernel: string;
-  /** The line in {@link file}, 1-based, if known. */
-  readonly line: number | undefined;
-  /** The file of kernels/ that contains the line, without its extension. */
-  readonly file: string;
 
   /**
    * Prefixes the message with the kernel and the line.
@@ -141,9 +134,6 @@ export class KernelError extends Error {
   constructor(kernel: string, message: string, line?: number, file: string = kernel) {
     const place = file === kernel ? "" : ` of ${file}.wgsl`;
     super(`Cannot use kernel ${kernel}${line === undefined ? "" : ` (line ${line}${place})`}: ${message}`);
-    this.kernel = kernel;
-    this.line = line;
-    this.file = file;
   }
 }
 

@@ -37,8 +37,8 @@ interface LossScaleRange {
 export const LOSS_SCALE: LossScaleRange = { initial: 2 ** 15, min: 1, max: 2 ** 24, growthSteps: 500 };
 
 /** Values of a new loss scale, (2) f32: the scale, and the number of finite steps since it changed. */
-export function initialLossScale({ initial }: LossScaleRange = LOSS_SCALE): Float32Array<ArrayBuffer> {
-  return Float32Array.of(initial, 0);
+export function initialLossScale(): Float32Array<ArrayBuffer> {
+  return Float32Array.of(LOSS_SCALE.initial, 0);
 }
 
 /**
