@@ -1,4 +1,5 @@
 /** The server's metrics in Prometheus' text exposition format 0.0.4. @module */
+import { getOrMake } from "../base/collections.ts";
 import type { ServedModels } from "./served_models.ts";
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -20,10 +21,7 @@ export class Counter implements Metric {
   constructor(readonly name: string, readonly help: string) {}
 
   add(labels: Labels): void {
-    const key = JSON.stringify(labels);
-    const entry = this.#counts.get(key);
-    if (entry) entry.count++;
-    else this.#counts.set(key, { labels, count: 1 });
+    getOrMake(this.#counts, JSON.stringify(labels), () => ({ labels, count: 0 })).count++;
   }
 
   *samples(): Iterable<readonly [string, Labels, number]> {
@@ -48,12 +46,11 @@ export class Histogram implements Metric {
   constructor(readonly name: string, readonly help: string, readonly bounds: readonly number[]) {}
 
   observe(value: number, labels: Labels = {}): void {
-    const key = JSON.stringify(labels);
-    let series = this.#series.get(key);
-    if (!series) {
-      series = { labels, counts: this.bounds.map(() => 0), sum: 0, count: 0 };
-      this.#series.set(key, series);
-    }
+    const series = getOrMake(
+      this.#series,
+      JSON.stringify(labels),
+      () => ({ labels, counts: this.bounds.map(() => 0), sum: 0, count: 0 }),
+    );
     const index = this.bounds.findIndex((bound) => value <= bound);
     if (index >= 0) series.counts[index]++;
     series.sum += value;

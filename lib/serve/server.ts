@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as ListeningServer, type Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { ApiError, problemResponse, type ProblemStatus, rawProblem } from "./api/api_error.ts";
+import { addToCount } from "../base/collections.ts";
 import { UserError } from "../base/errors.ts";
 import { urlHost } from "../base/text.ts";
 import type { Limits } from "./answers.ts";
@@ -161,9 +162,7 @@ class Connections {
     }
     const count = (change: number) => {
       this.#numOpen += change;
-      const number = (this.#numOfClient.get(client) ?? 0) + change;
-      if (number > 0) this.#numOfClient.set(client, number);
-      else this.#numOfClient.delete(client);
+      addToCount(this.#numOfClient, client, change);
     };
     count(1);
     socket.once("close", () => count(-1));
