@@ -4,7 +4,7 @@ import { formatBytes, formatCount } from "../lib/base/text.ts";
 import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import { defineStage, serveStage, snakeKeys } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
-import { exists } from "../lib/io/files/inputs.ts";
+import { infoOf } from "../lib/io/files/inputs.ts";
 import {
   pretokenize,
   type PretokenizeSummary,
@@ -40,7 +40,7 @@ export const pretokenizeStage = defineStage(pretokenizeCommand, async (options, 
 /** Rejects files for the other vocabulary, with advice. */
 function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
   const named = (extension: string) =>
-    inputs.find((path) => path.endsWith(extension) && !(exists(path) && Deno.statSync(path).isDirectory));
+    inputs.find((path) => path.endsWith(extension) && !infoOf(path)?.isDirectory);
   const parquet = named(".parquet");
   const records = named(".arrayrecord");
   if (vocab === "v2" && parquet !== undefined) {

@@ -9,7 +9,7 @@
  */
 import { basename, dirname, join } from "@std/path";
 import { FormatError, UserError } from "../base/errors.ts";
-import { explainFileError } from "../io/files/file_errors.ts";
+import { explained, explainFileError } from "../io/files/file_errors.ts";
 import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../io/files/atomic.ts";
 import {
   CHECKPOINTS,
@@ -18,7 +18,7 @@ import {
   stepName,
   stepOfName,
 } from "../io/files/checkpoint_folder.ts";
-import { exists, readText } from "../io/files/inputs.ts";
+import { exists, infoOf, readText } from "../io/files/inputs.ts";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import {
@@ -205,15 +205,16 @@ function noCheckpoint(path: string): UserError {
 
 /** Whether a folder, which may not exist, contains files of probe rows. */
 function holdsRows(folder: string): boolean {
-  return exists(folder) && Deno.statSync(folder).isDirectory &&
+  return infoOf(folder)?.isDirectory === true &&
     [...Deno.readDirSync(folder)].some(({ name }) => name.endsWith(".arrayrecord"));
 }
 
 function candidates(path: string): { folders: string[]; isSingle: boolean } {
-  if (!exists(path)) {
+  const info = infoOf(path);
+  if (!info) {
     throw new UserError(`Cannot read a checkpoint from ${path}: no such file or directory; check the path`);
   }
-  if (!Deno.statSync(path).isDirectory) {
+  if (!info.isDirectory) {
     throw new UserError(
       `Cannot read a checkpoint from ${path}: found a file, expected a run directory; give the run's folder`,
     );
@@ -280,12 +281,9 @@ function bestStep(states: CheckpointState[]): number | undefined {
 
 /** The steps that have a folder, ascending. */
 function stepsIn(checkpointsDir: string): number[] {
-  try {
-    const folders = [...Deno.readDirSync(checkpointsDir)].filter(({ isDirectory }) => isDirectory);
-    return folders.flatMap(({ name }) => stepOfName(name) ?? []).sort((a, b) => a - b);
-  } catch (error) {
-    throw explainFileError(error, `read ${checkpointsDir}`);
-  }
+  const entries = explained(`read ${checkpointsDir}`, () => [...Deno.readDirSync(checkpointsDir)]);
+  const folders = entries.filter(({ isDirectory }) => isDirectory);
+  return folders.flatMap(({ name }) => stepOfName(name) ?? []).sort((a, b) => a - b);
 }
 
 /** Deletes a folder or file. It is renamed first, so that a kill leaves no partial content under its name. */

@@ -9,7 +9,7 @@
  */
 import { basename, dirname, join, relative } from "@std/path";
 import { ensure, UserError } from "../base/errors.ts";
-import { explainFileError } from "../io/files/file_errors.ts";
+import { explained } from "../io/files/file_errors.ts";
 import { isTemporary, removeStaleTemporaries, writeJsonAtomic } from "../io/files/atomic.ts";
 import { CHECKPOINTS, RUN_FILES } from "../io/files/checkpoint_folder.ts";
 import { exists } from "../io/files/inputs.ts";
@@ -115,7 +115,7 @@ export class RunFolder {
   /** Deletes the earlier run, then moves the new one. If killed, the manifest lists what is left to do. */
   #finishReplacing({ replaces = [], ...manifest }: Manifest): void {
     writeManifest(this.at("manifest"), { ...manifest, replaces });
-    try {
+    explained(`write to ${this.path}`, () => {
       const names = runPaths(this.path).map((path) => relative(this.path, path));
       for (const name of names) if (replaces.includes(name)) removeWhole(this.#within(name));
       writeManifest(this.at("manifest"), { ...manifest, replaces: [] });
@@ -124,9 +124,7 @@ export class RunFolder {
         Deno.mkdirSync(dirname(target), { recursive: true });
         if (target !== this.at("manifest")) Deno.renameSync(path, target);
       }
-    } catch (error) {
-      throw explainFileError(error, `write to ${this.path}`);
-    }
+    });
     writeManifest(this.at("manifest"), manifest);
     this.#removeNext();
   }
@@ -188,12 +186,8 @@ function runPaths(folder: string): string[] {
 /** Rejects a folder that this stage did not create. */
 function checkOwn(path: string): void {
   if (!exists(path)) return;
-  try {
-    const isOwn = (name: string) => name === WORK || isTemporary(name);
-    if ([...Deno.readDirSync(path)].every(({ name }) => isOwn(name))) return;
-  } catch (error) {
-    throw explainFileError(error, `write to ${path}`);
-  }
+  const entries = explained(`write to ${path}`, () => [...Deno.readDirSync(path)]);
+  if (entries.every(({ name }) => name === WORK || isTemporary(name))) return;
   if (readManifest(join(path, RUN_FILES.manifest))?.stage === STAGE) return;
   throw new UserError(
     `Cannot train in ${path}: it contains other files, expected an empty folder or an earlier run; choose another --run`,

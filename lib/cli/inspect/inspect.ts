@@ -13,7 +13,7 @@ import type { InspectOptions, Json, Report, Target } from "./report.ts";
 import { inspectParquet } from "./measurements.ts";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../../base/errors.ts";
-import { explainFileError } from "../../io/files/file_errors.ts";
+import { explained } from "../../io/files/file_errors.ts";
 import { CHECKPOINTS, isCheckpointFolder, stepOfName } from "../../io/files/checkpoint_folder.ts";
 import { exists, fingerprint, listInputs, readText } from "../../io/files/inputs.ts";
 import { ByteFile } from "../../io/files/byte_file.ts";
@@ -105,14 +105,11 @@ export async function inspect(paths: readonly string[], options: InspectOptions)
  *   or a task has not finished.
  */
 function detectTargets(path: string): (Target & { kind: Kind })[] {
-  try {
-    if (!Deno.statSync(path).isDirectory) return [{ kind: detectFile(path), path, files: [path] }];
-    const kind = detectFolder(path);
-    if (kind) return [{ kind, path, files: [path] }];
-  } catch (error) {
-    throw explainFileError(error, `inspect ${path}`);
-  }
-  return detectData(path);
+  const kind = explained(
+    `inspect ${path}`,
+    () => Deno.statSync(path).isDirectory ? detectFolder(path) : detectFile(path),
+  );
+  return kind ? [{ kind, path, files: [path] }] : detectData(path);
 }
 
 /** @throws {FormatError} If it is not JSON, or too large. */

@@ -20,8 +20,8 @@ import { type CheckpointState, readState } from "../../train/checkpoint_files.ts
 import { TRAINING_DATA_FILE } from "../../train/training_data.ts";
 import { parseRunConfig, type RunConfig, tokensPerStep } from "../../train/run_config.ts";
 import { type MetricsRecord, readLastMetrics } from "../../train/metrics.ts";
-import { explainFileError } from "../../io/files/file_errors.ts";
-import { exists } from "../../io/files/inputs.ts";
+import { explained, unlessMissing } from "../../io/files/file_errors.ts";
+import { exists, infoOf } from "../../io/files/inputs.ts";
 import { unlessForeign } from "../../io/files/checked_outputs.ts";
 
 /** `stopped`: the same command continues the work. */
@@ -65,9 +65,9 @@ const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
  * @returns Reports in this order. An output that cannot be read counts as broken.
  * @throws {UserError} If a path is something else.
  */
-export function statusOf(paths: readonly string[], nowMs: number = Date.now()): StatusReport[] {
+export function statusOf(paths: readonly string[]): StatusReport[] {
   return paths.flatMap((path) => {
-    const found = statusesAt(path, nowMs, MAX_LEVELS);
+    const found = statusesAt(path, MAX_LEVELS);
     if (found.length > 0) return found;
     const fault = exists(path)
       ? "it has no manifest, expected a run, an output of a stage or a folder of these"
@@ -102,15 +102,12 @@ export function statusAsJson(reports: readonly StatusReport[]): Json {
 }
 
 /** The status of a path and of its contents, `levels` deep. */
-function statusesAt(path: string, nowMs: number, levels: number): StatusReport[] {
+function statusesAt(path: string, levels: number): StatusReport[] {
   try {
-    const own = readStatus(path, nowMs);
+    const own = readStatus(path);
     // A folder with only a lock belongs to a chain such as `demo`, whose outputs are in it.
     if (levels === 0 || own && own.kind !== NO_STAGE) return own ? [own] : [];
-    return [
-      ...own ? [own] : [],
-      ...membersOf(path).flatMap((member) => statusesAt(member, nowMs, levels - 1)),
-    ];
+    return [...own ? [own] : [], ...membersOf(path).flatMap((member) => statusesAt(member, levels - 1))];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const why = error.message;
@@ -124,46 +121,36 @@ function statusesAt(path: string, nowMs: number, levels: number): StatusReport[]
 }
 
 /** Undefined if the path is neither a run nor an output. @throws {UserError} If a file cannot be read. */
-function readStatus(path: string, nowMs: number): StatusReport | undefined {
+function readStatus(path: string): StatusReport | undefined {
   if (!isFolder(path)) {
     const name = basename(path);
-    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) {
-      return readStatus(dirname(path), nowMs);
-    }
-    if (name.endsWith(BESIDE) && exists(path)) return fileStatus(path.slice(0, -BESIDE.length), nowMs);
-    return isOutputFile(path) ? fileStatus(path, nowMs) : undefined;
+    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) return readStatus(dirname(path));
+    if (name.endsWith(BESIDE) && exists(path)) return fileStatus(path.slice(0, -BESIDE.length));
+    return isOutputFile(path) ? fileStatus(path) : undefined;
   }
   const manifestPath = join(path, "manifest.json");
   const manifest = unlessForeign(() => readManifest(manifestPath));
   const lock = readLock(join(path, WORK));
   const isTrained = exists(join(path, CHECKPOINTS)) && exists(join(path, "metrics.jsonl"));
   if (manifest?.stage === "train" || lock?.holder.startsWith("train,") || !manifest && isTrained) {
-    return runStatus(path, nowMs);
+    return runStatus(path);
   }
   // Next to the manifest of another program there may still be a run or outputs.
   const isForeign = !manifest && exists(manifestPath);
-  return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
+  return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path) : undefined;
 }
 
 /** Paths in a folder that may be runs or outputs, including unfinished output files. */
 function membersOf(path: string): string[] {
   if (!isFolder(path)) return [];
   const members = new Set<string>();
-  for (const { name } of entriesOf(path)) {
+  for (const { name } of explained(`read ${path}`, () => [...Deno.readDirSync(path)])) {
     const work = /^\.(.+)\.work$/.exec(name)?.[1];
     if (work !== undefined) members.add(join(path, work));
     else if (name.endsWith(BESIDE)) members.add(join(path, name.slice(0, -BESIDE.length)));
     else if (!name.startsWith(".") && isFolder(join(path, name))) members.add(join(path, name));
   }
   return [...members].sort();
-}
-
-function entriesOf(path: string): Deno.DirEntry[] {
-  try {
-    return [...Deno.readDirSync(path)];
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
 }
 
 function isFolder(path: string): boolean {
@@ -183,12 +170,7 @@ const PATIENCE_MS = 60_000;
  */
 function stateOfWork(
   work: string,
-  { what, changedMs, patienceMs = PATIENCE_MS, nowMs }: {
-    what: string;
-    changedMs: number;
-    patienceMs?: number;
-    nowMs: number;
-  },
+  { what, changedMs, patienceMs = PATIENCE_MS }: { what: string; changedMs: number; patienceMs?: number },
 ): Progress {
   const lock = readLock(work);
   if (!lock) {
@@ -196,7 +178,7 @@ function stateOfWork(
   }
   const { holder, aliveMs } = lock;
   const who = holder === "" ? "a process" : holder;
-  const restMs = Math.max(0, nowMs - Math.max(changedMs, aliveMs));
+  const restMs = Math.max(0, Date.now() - Math.max(changedMs, aliveMs));
   const rest = formatSeconds(restMs / 1000);
   if (restMs > patienceMs) {
     const found = `no sign of life for ${rest}: ${who} was killed or hangs`;
@@ -213,26 +195,12 @@ function changedMsOf(path: string): number {
 
 /** When any file in a folder was last changed, see {@link changedMsOf}. */
 function newestChangeMs(folder: string): number {
-  try {
-    return [...Deno.readDirSync(folder)].reduce((newestMs, { name, isDirectory }) => {
-      const path = join(folder, name);
-      return Math.max(newestMs, isDirectory ? newestChangeMs(path) : changedMsOf(path));
-    }, 0);
-  } catch (error) {
-    // A working process may have moved it.
-    if (error instanceof Deno.errors.NotFound) return 0;
-    throw explainFileError(error, `read ${folder}`);
-  }
-}
-
-/** @throws {UserError} If access fails. */
-function infoOf(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.statSync(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
-    throw explainFileError(error, `read ${path}`);
-  }
+  // A working process may have moved it.
+  const entries = explained(`read ${folder}`, () => unlessMissing(() => [...Deno.readDirSync(folder)])) ?? [];
+  return entries.reduce((newestMs, { name, isDirectory }) => {
+    const path = join(folder, name);
+    return Math.max(newestMs, isDirectory ? newestChangeMs(path) : changedMsOf(path));
+  }, 0);
 }
 
 /**
@@ -276,20 +244,20 @@ interface Part {
  * @param folder A folder with a manifest or a work folder.
  * @throws {FormatError} If a manifest is damaged. @throws {UserError} If a file cannot be read.
  */
-function folderStatus(folder: string, nowMs: number): StatusReport {
+function folderStatus(folder: string): StatusReport {
   const [{ count }] = [...listTasks(folder), ONLY_TASK];
   const parts = Array.from({ length: count }, (_, i) => {
     const task: ArrayTask = { index: i + 1, count };
     const places = { manifestPath: join(folder, manifestName(task)), work: join(folder, workName(task)) };
-    return { index: task.index, ...stateOfPart(folder, places, nowMs) };
+    return { index: task.index, ...stateOfPart(folder, places) };
   });
   return describe(folder, parts);
 }
 
 /** {@link folderStatus} of an output file, whose manifest is next to it. */
-function fileStatus(file: string, nowMs: number): StatusReport {
+function fileStatus(file: string): StatusReport {
   const { path, work } = placeOfFile(file);
-  const part = stateOfPart(dirname(path), { manifestPath: manifestPathBeside(path), work }, nowMs);
+  const part = stateOfPart(dirname(path), { manifestPath: manifestPathBeside(path), work });
   return describe(file, [{ index: 1, ...part }]);
 }
 
@@ -303,7 +271,6 @@ function isOutputFile(file: string): boolean {
 function stateOfPart(
   root: string,
   { manifestPath, work }: { manifestPath: string; work: string },
-  nowMs: number,
 ): Omit<Part, "index"> {
   // In this order, because a run that ends moves its manifest from the first path to the second.
   const manifest = readBegun(work) ?? readManifest(manifestPath);
@@ -314,8 +281,7 @@ function stateOfPart(
       : { manifest, state: "done", why: "" };
   }
   if (!manifest && !readLock(work)) return { manifest, state: undefined, why: "" };
-  const sign = { what: basename(work), changedMs: newestChangeMs(work), nowMs };
-  return { manifest, ...stateOfWork(work, sign) };
+  return { manifest, ...stateOfWork(work, { what: basename(work), changedMs: newestChangeMs(work) }) };
 }
 
 function describe(path: string, parts: readonly Part[]): StatusReport {
@@ -410,7 +376,7 @@ interface RunTraces {
 }
 
 /** @throws {FormatError} If the manifest is damaged. @throws {UserError} If a file cannot be read. */
-function runStatus(folder: string, nowMs: number): StatusReport {
+function runStatus(folder: string): StatusReport {
   const traces = readTraces(folder);
   const { config, records, checkpoint } = traces;
   const wantedSteps = config?.train.steps ?? null;
@@ -418,7 +384,7 @@ function runStatus(folder: string, nowMs: number): StatusReport {
   const steps = Math.max(records.at(-1)?.step ?? 0, savedStep);
   const tokensPerSecond = speedOf(records);
   const secondsPerStep = config && tokensPerSecond ? tokensPerStep(config) / tokensPerSecond : null;
-  const state = stateOfRun(folder, traces, { secondsPerStep: secondsPerStep ?? 0, nowMs });
+  const state = stateOfRun(folder, traces, secondsPerStep ?? 0);
   let secondsLeft: number | null = null;
   if (state.state !== "done" && wantedSteps !== null && secondsPerStep !== null) {
     // A stopped run continues from its checkpoint.
@@ -431,7 +397,7 @@ function runStatus(folder: string, nowMs: number): StatusReport {
   const share = wantedSteps ? ` (${formatShare(steps / wantedSteps)})` : "";
   const facts: Fact[] = [
     ["steps", progress + share, { steps, wantedSteps }],
-    checkpointFact(traces, nowMs),
+    checkpointFact(traces),
     ["speed", speed, { tokensPerSecond }],
     ["time left", timeLeft, { secondsLeft }],
     ...lossFacts(traces),
@@ -439,9 +405,12 @@ function runStatus(folder: string, nowMs: number): StatusReport {
   return statusReport(state, { kind: "run", path: folder, progress, facts });
 }
 
-function checkpointFact({ checkpoint, faults }: RunTraces, nowMs: number): Fact {
+function checkpointFact({ checkpoint, faults }: RunTraces): Fact {
   if (!checkpoint) return ["last checkpoint", faults.length > 0 ? "unknown" : "none", { checkpoint: null }];
-  const saved = { step: checkpoint.state.step, secondsAgo: Math.max(0, nowMs - checkpoint.savedMs) / 1000 };
+  const saved = {
+    step: checkpoint.state.step,
+    secondsAgo: Math.max(0, Date.now() - checkpoint.savedMs) / 1000,
+  };
   return ["last checkpoint", `step ${saved.step}, ${formatSeconds(saved.secondsAgo)} ago`, {
     checkpoint: saved,
   }];
@@ -450,7 +419,7 @@ function checkpointFact({ checkpoint, faults }: RunTraces, nowMs: number): Fact 
 function stateOfRun(
   folder: string,
   { manifest, records, metricsMs, checkpoint, faults }: RunTraces,
-  { secondsPerStep, nowMs }: { secondsPerStep: number; nowMs: number },
+  secondsPerStep: number,
 ): Progress {
   if (faults.length > 0) return { state: "broken", why: faults.join("; ") };
   if (manifest?.complete) return { state: "done", why: "" };
@@ -459,7 +428,6 @@ function stateOfRun(
     what: "metrics.jsonl",
     changedMs: Math.max(metricsMs, checkpoint?.savedMs ?? 0),
     patienceMs: Math.max(PATIENCE_MS, PATIENCE_RECORDS * 1000 * stepsBetween * secondsPerStep),
-    nowMs,
   });
 }
 

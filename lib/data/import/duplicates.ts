@@ -10,7 +10,7 @@
 import { dirname } from "@std/path";
 import { ensure } from "../../base/errors.ts";
 import { syncDirectory } from "../../io/files/atomic.ts";
-import { explainFileError } from "../../io/files/file_errors.ts";
+import { explained } from "../../io/files/file_errors.ts";
 import { NumberCursor } from "../../io/parquet/column.ts";
 import type { NumberKind } from "../../io/parquet/encodings.ts";
 import { ParquetFile } from "../../io/parquet/file.ts";
@@ -189,11 +189,7 @@ export async function moveUniqueRows(
       return await copyUniqueRows(fromPath, toPath, { ...options, marks });
     }
   }
-  try {
-    Deno.renameSync(fromPath, toPath);
-  } catch (error) {
-    throw explainFileError(error, `write ${toPath}`);
-  }
+  explained(`write ${toPath}`, () => Deno.renameSync(fromPath, toPath));
   syncDirectory(dirname(toPath));
   return { numLeftOut: 0 };
 }

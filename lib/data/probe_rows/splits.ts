@@ -13,7 +13,7 @@
 import { basename, dirname, join } from "@std/path";
 import { ensure, shortened, UsageError } from "../../base/errors.ts";
 import { fillPhiloxBlock } from "../../base/random.ts";
-import { exists, type IsRead, listInputs } from "../../io/files/inputs.ts";
+import { infoOf, type IsRead, listInputs } from "../../io/files/inputs.ts";
 import type { ManifestOutput } from "../../io/files/manifest.ts";
 import type { MeasurementBatch } from "../formats/batch.ts";
 import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/keys.ts";
@@ -208,7 +208,7 @@ function splitFoldersOf(path: string, kind: InputKind | undefined): string[] {
   const isWanted = (name: string) =>
     !name.startsWith(".") && kind?.extensions.some((extension) => name.endsWith(extension));
   return SPLIT_NAMES.map((name) => join(path, name)).filter((folder) =>
-    exists(folder) && Deno.statSync(folder).isDirectory &&
+    infoOf(folder)?.isDirectory &&
     (!kind || [...Deno.readDirSync(folder)].some(({ name }) => isWanted(name)))
   );
 }

@@ -6,7 +6,7 @@
  * @module
  */
 import { dirname, join } from "@std/path";
-import { explainFileError } from "./file_errors.ts";
+import { explained, explainFileError, unlessMissing } from "./file_errors.ts";
 import { whileFlushing } from "../threads/signs_of_work.ts";
 import { writeWhole } from "./byte_file.ts";
 
@@ -35,16 +35,11 @@ export class AtomicFile {
   /** Opens a temporary file next to `path`, in a new folder if needed. @throws {UserError} If that fails. */
   static create(path: string): AtomicFile {
     const temporaryPath = temporaryName(path);
-    try {
+    return explained(`write ${path}`, () => {
       Deno.mkdirSync(dirname(path), { recursive: true });
-      return new AtomicFile(
-        path,
-        temporaryPath,
-        Deno.openSync(temporaryPath, { write: true, create: true, truncate: true }),
-      );
-    } catch (error) {
-      throw explainFileError(error, `write ${path}`);
-    }
+      const file = Deno.openSync(temporaryPath, { write: true, create: true, truncate: true });
+      return new AtomicFile(path, temporaryPath, file);
+    });
   }
 
   /** Appends all bytes. @throws {UserError} If the disk is full; the temporary file is then deleted. */
@@ -127,11 +122,10 @@ export function syncDirectory(path: string): void {
  * folder's lock.
  */
 export function removeStaleTemporaries(folder: string): void {
-  try {
+  const clean = () => {
     for (const { name } of Deno.readDirSync(folder)) {
       if (isTemporary(name)) Deno.removeSync(join(folder, name), { recursive: true });
     }
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, `clean ${folder}`);
-  }
+  };
+  explained(`clean ${folder}`, () => unlessMissing(clean));
 }

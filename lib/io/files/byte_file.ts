@@ -7,7 +7,7 @@
 import { dirname } from "@std/path";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { signOfWork, whileFlushing } from "../threads/signs_of_work.ts";
-import { explainFileError } from "./file_errors.ts";
+import { explained, explainFileError, unlessMissing } from "./file_errors.ts";
 
 const CHUNK_BYTES = 1 << 20;
 /** Maximum size of one system call, to keep each call short; the system accepts at most 2 GiB at a time. */
@@ -176,16 +176,12 @@ export class FileWindow implements Disposable {
   }
 }
 
-/**
- * Opens a regular file for reading. @param action For errors. @throws {UserError} If it cannot be read or is not a regular file.
- */
+/** Opens a regular file for reading. @throws {UserError} If it cannot be read or is not a regular file. */
 export function openRegularFile(path: string, action = `read ${path}`): Deno.FsFile {
-  try {
+  return explained(action, () => {
     requireRegular(Deno.statSync(path), action);
     return Deno.openSync(path);
-  } catch (error) {
-    throw explainFileError(error, action);
-  }
+  });
 }
 
 /** Reads a regular file as text. @throws {UserError} If it is not regular. System errors are passed on. */
@@ -232,23 +228,5 @@ export function writeWhole(writer: { writeSync(bytes: Uint8Array): number }, byt
   for (let done = 0; done < bytes.length;) {
     done += writer.writeSync(bytes.subarray(done, done + MAX_CALL_BYTES));
     signOfWork();
-  }
-}
-
-/** Returns the result of `work`; undefined if a file or folder is missing. */
-function unlessMissing<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
-function explained<T>(action: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw explainFileError(error, action);
   }
 }

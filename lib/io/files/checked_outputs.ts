@@ -15,8 +15,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { EventLoopPacer, type StageHooks } from "../threads/stage_hooks.ts";
 import { ByteFile } from "./byte_file.ts";
-import { explainFileError } from "./file_errors.ts";
-import { exists, findFiles, type IsRead, type OnLink, readText } from "./inputs.ts";
+import { exists, findFiles, infoOf, type IsRead, type OnLink, readText } from "./inputs.ts";
 import {
   hashOfEnds,
   type Manifest,
@@ -198,7 +197,7 @@ function findScope(paths: readonly string[], placeOf: PlaceOf, { isRead, onLink 
   };
   for (const path of new Set(paths)) {
     const found = findFiles(path, { extensions: [...DATA, ".json"], isRead, onLink });
-    const isFolder = exists(path) && Deno.statSync(path).isDirectory;
+    const isFolder = infoOf(path)?.isDirectory ?? false;
     if (isFolder) {
       scope.folders.add(realPath(path));
       addWritten(path);
@@ -312,14 +311,10 @@ function isData(path: string): boolean {
 function requireThere(inputs: readonly ListedOutput[]): void {
   const missing: ListedOutput[] = [];
   for (const input of inputs) {
-    try {
-      const { size } = Deno.statSync(input.path);
-      const { sizeBytes } = input.output;
-      if (size !== sizeBytes) throw changed(input, `has ${size} bytes, expected ${sizeBytes}`);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, `read ${input.path}`);
-      missing.push(input);
-    }
+    const size = infoOf(input.path)?.size;
+    const { sizeBytes } = input.output;
+    if (size === undefined) missing.push(input);
+    else if (size !== sizeBytes) throw changed(input, `has ${size} bytes, expected ${sizeBytes}`);
   }
   if (missing.length === 0) return;
   const [{ output, stage, folder, manifestPath }, ...others] = missing;

@@ -38,6 +38,30 @@ export function explainFileError(error: unknown, action: string): unknown {
   return found === undefined ? error : new UserError({ action, found }, { cause: error });
 }
 
+/** Returns the result of file calls. @throws {UserError} As {@link explainFileError}, if they fail. */
+export function explained<T>(action: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw explainFileError(error, action);
+  }
+}
+
+/** Returns the result of `work`; undefined if a file or folder is missing. */
+export function unlessMissing<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Whether an error means that a file does not exist, which includes names that are too long. */
+export function isMissing(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(systemCode(error) ?? "");
+}
+
 /** The system's code of an error, such as `ENOSPC`; undefined if it is not from the system. */
 export function systemCode(error: unknown): string | undefined {
   const { code } = error instanceof Error ? error as { code?: unknown } : {};

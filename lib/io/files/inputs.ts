@@ -7,7 +7,7 @@ import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
 import { isObject } from "../../base/collections.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { readRegularText, requireRegular } from "./byte_file.ts";
-import { explainFileError, systemCode } from "./file_errors.ts";
+import { explained, unlessMissing } from "./file_errors.ts";
 
 /** The state of an input file when a stage read it. Manifests store it to detect reruns. */
 export interface InputFingerprint {
@@ -85,7 +85,7 @@ export function findFiles(
     onOther = () => {},
   }: FileChoice,
 ): Map<string, string> {
-  try {
+  return explained(`read ${path}`, () => {
     if (isGlob(path) && !exists(path)) return findMatches(path, onLink);
     const info = Deno.statSync(path);
     if (info.isDirectory) {
@@ -99,19 +99,13 @@ export function findFiles(
     }
     requireRegular(info, `read ${path}`);
     return new Map([[Deno.realPathSync(path), path]]);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
+  });
 }
 
 /** @throws {UserError} If the file does not exist. */
 export function fingerprint(path: string): InputFingerprint {
-  try {
-    const info = Deno.statSync(path);
-    return { path, sizeBytes: info.size, mtimeMs: info.mtime?.getTime() ?? 0 };
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
+  const { size, mtime } = explained(`read ${path}`, () => Deno.statSync(path));
+  return { path, sizeBytes: size, mtimeMs: mtime?.getTime() ?? 0 };
 }
 
 /**
@@ -122,11 +116,7 @@ export function fingerprint(path: string): InputFingerprint {
  * @throws {UserError} If it cannot be read or is not a regular file.
  */
 export function readText(path: string, { mayBePipe = false }: { mayBePipe?: boolean } = {}): string {
-  try {
-    return mayBePipe ? Deno.readTextFileSync(path) : readRegularText(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
+  return explained(`read ${path}`, () => mayBePipe ? Deno.readTextFileSync(path) : readRegularText(path));
 }
 
 /**
@@ -145,18 +135,12 @@ export function readJsonObject(path: string, wanted: string): Record<string, unk
 }
 
 export function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw explainFileError(error, `read ${path}`);
-  }
+  return infoOf(path) !== undefined;
 }
 
-/** Whether an error means that a file does not exist, which includes names that are too long. */
-export function isMissing(error: unknown): boolean {
-  return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(systemCode(error) ?? "");
+/** Describes the file or folder at a path, or a link's target; undefined if it is missing. @throws {UserError} */
+export function infoOf(path: string): Deno.FileInfo | undefined {
+  return explained(`read ${path}`, () => unlessMissing(() => Deno.statSync(path)));
 }
 
 function findMatches(glob: string, onLink: OnLink): Map<string, string> {

@@ -12,8 +12,8 @@ import { VERSION } from "../../base/version.ts";
 import { WORK } from "./array_task.ts";
 import { writeJsonAtomic } from "./atomic.ts";
 import { ByteFile, openRegularFile, readRegularText } from "./byte_file.ts";
-import { explainFileError } from "./file_errors.ts";
-import { type InputFingerprint, isMissing } from "./inputs.ts";
+import { explained, unlessMissing } from "./file_errors.ts";
+import type { InputFingerprint } from "./inputs.ts";
 
 /** Number of bytes that {@link hashOfEnds} reads at the beginning of a file. */
 const FIRST_BYTES = 1 << 16;
@@ -79,13 +79,8 @@ export function newManifest({ stage, inputs, inputManifests, options }: Manifest
 
 /** Reads a manifest; undefined if there is no file. @throws {FormatError} If the file is not a manifest. */
 export function readManifest(path: string): Manifest | undefined {
-  let text: string;
-  try {
-    text = readRegularText(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw explainFileError(error, `read ${path}`);
-  }
+  const text = explained(`read ${path}`, () => unlessMissing(() => readRegularText(path)));
+  if (text === undefined) return undefined;
   try {
     return manifestSchema.parse(JSON.parse(text));
   } catch (cause) {

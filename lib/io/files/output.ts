@@ -12,7 +12,7 @@ import { UsageError, UserError } from "../../base/errors.ts";
 import { explainFileError } from "./file_errors.ts";
 import { type ArrayTask, formatArrayTask, NEXT, ONLY_TASK } from "./array_task.ts";
 import { syncDirectory } from "./atomic.ts";
-import { exists, fingerprint } from "./inputs.ts";
+import { exists, fingerprint, infoOf } from "./inputs.ts";
 import {
   describeOutput,
   hashOfEnds,
@@ -328,7 +328,7 @@ export class Output implements Disposable {
 
   /** Whether an output is in the work folder or, if the same work published it, at its final path. */
   #has({ path, sizeBytes, endsSha256 }: ManifestOutput, isPublished: boolean): boolean {
-    const isSize = (file: string) => exists(file) && Deno.statSync(file).size === sizeBytes;
+    const isSize = (file: string) => infoOf(file)?.size === sizeBytes;
     if (isSize(join(this.folder, path))) return true;
     const file = join(this.#place.root, path);
     // A file that is being replaced may have the same size as its replacement.

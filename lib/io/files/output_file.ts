@@ -8,10 +8,9 @@
  */
 import { basename, join } from "@std/path";
 import { UserError } from "../../base/errors.ts";
-import { explainFileError } from "./file_errors.ts";
+import { explained, explainFileError, isMissing, unlessMissing } from "./file_errors.ts";
 import { AtomicFile } from "./atomic.ts";
 import { openRegularFile, requireRegular } from "./byte_file.ts";
-import { isMissing } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
 import { placeOfFile } from "./output_place.ts";
 
@@ -109,11 +108,6 @@ function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileO
 
 /** Identifies a file and its content; empty if the file does not exist. */
 function versionOf(path: string): string {
-  try {
-    const { dev, ino, size, mtime } = Deno.statSync(path);
-    return [dev, ino, size, mtime?.getTime()].join();
-  } catch (error) {
-    if (isMissing(error)) return "";
-    throw explainFileError(error, `write ${path}`);
-  }
+  const info = explained(`write ${path}`, () => unlessMissing(() => Deno.statSync(path)));
+  return info ? [info.dev, info.ino, info.size, info.mtime?.getTime()].join() : "";
 }

@@ -9,7 +9,7 @@
 import { dirname, join } from "@std/path";
 import { UserError } from "../../base/errors.ts";
 import { refuseLink, requireRegular } from "./byte_file.ts";
-import { explainFileError } from "./file_errors.ts";
+import { explained, explainFileError, unlessMissing } from "./file_errors.ts";
 import { exists } from "./inputs.ts";
 
 export const LOCK = "lock";
@@ -115,14 +115,12 @@ export class OutputLock implements Disposable {
  */
 export function readLock(folder: string): { holder: string; aliveMs: number } | undefined {
   const path = join(folder, LOCK);
-  try {
+  const read = () => {
     requireRegular(Deno.statSync(path), `read ${path}`);
     using file = Deno.openSync(path);
     return { holder: readText(file), aliveMs: file.statSync().mtime?.getTime() ?? 0 };
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
-    throw explainFileError(error, `read ${path}`);
-  }
+  };
+  return explained(`read ${path}`, () => unlessMissing(read));
 }
 
 /** Opens the lock file; undefined if the folder was removed in the meantime. */

@@ -9,8 +9,8 @@ import { UserError } from "../../base/errors.ts";
 import { type ArrayTask, formatArrayTask, TRACE, WORK } from "./array_task.ts";
 import { temporaryName } from "./atomic.ts";
 import { refuseLink, requireRegular } from "./byte_file.ts";
-import { explainFileError } from "./file_errors.ts";
-import { exists, isMissing } from "./inputs.ts";
+import { explained, unlessMissing } from "./file_errors.ts";
+import { exists } from "./inputs.ts";
 import { isSameRun, type Manifest } from "./manifest.ts";
 import { firstManifest, listTasks, manifestName } from "./task_manifests.ts";
 
@@ -50,14 +50,10 @@ function requireShortName(path: string): void {
 
 /** The target of a link, which need not exist yet; any other path unchanged. */
 function targetOf(file: string): string {
-  try {
-    exists(file); // rejects a link to itself
-    if (!Deno.lstatSync(file).isSymlink) return file;
-    return targetOf(resolve(dirname(file), Deno.readLinkSync(file)));
-  } catch (error) {
-    if (isMissing(error)) return file;
-    throw explainFileError(error, `write ${file}`);
-  }
+  exists(file); // rejects a link to itself
+  const target = () => Deno.lstatSync(file).isSymlink ? Deno.readLinkSync(file) : undefined;
+  const next = explained(`write ${file}`, () => unlessMissing(target));
+  return next === undefined ? file : targetOf(resolve(dirname(file), next));
 }
 
 /** Rejects an output that a link in its folder would redirect. @throws {UserError} If there is a link. */

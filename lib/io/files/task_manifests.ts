@@ -8,7 +8,7 @@
 import { join } from "@std/path";
 import { UserError } from "../../base/errors.ts";
 import { type ArrayTask, formatArrayTask, ONLY_TASK, taskSuffix, TRACE, WORK } from "./array_task.ts";
-import { exists, type IsRead } from "./inputs.ts";
+import { exists, infoOf, type IsRead } from "./inputs.ts";
 import { areSameFiles, isSameRun, type Manifest, readManifest } from "./manifest.ts";
 
 export function manifestName(task: ArrayTask): string {
@@ -104,7 +104,7 @@ export function readBegun(work: string): Manifest | undefined {
 
 /** Lists the tasks that have begun or are done; empty if the path is not a folder. */
 export function listTasks(folder: string): ArrayTask[] {
-  if (!exists(folder) || !Deno.statSync(folder).isDirectory) return [];
+  if (!infoOf(folder)?.isDirectory) return [];
   const tasks = new Map<string, ArrayTask>();
   for (const { name } of Deno.readDirSync(folder)) {
     const match = TRACE.exec(name);

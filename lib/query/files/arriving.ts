@@ -10,8 +10,8 @@ import {
 } from "../../data/measurement_files/input_files.ts";
 import { trueAdvice } from "../../data/measurement_files/rejects.ts";
 import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
-import { explainFileError } from "../../io/files/file_errors.ts";
-import { findFiles, isMissing } from "../../io/files/inputs.ts";
+import { explained, isMissing, unlessMissing } from "../../io/files/file_errors.ts";
+import { findFiles, infoOf } from "../../io/files/inputs.ts";
 import { pause } from "../../io/threads/stage_hooks.ts";
 import { chunksUntil } from "../text_lines.ts";
 import { type FileMeasurement, MeasurementFiles } from "./measurement_files.ts";
@@ -275,13 +275,8 @@ class FollowedFiles implements Disposable {
 
 /** A file's identity and size; undefined if the path does not exist. */
 function identityAt(path: string): { id: string; size: number } | undefined {
-  try {
-    const info = Deno.statSync(path);
-    return { id: identityOf(info, path), size: info.size };
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw explainFileError(error, `read ${path}`);
-  }
+  const info = infoOf(path);
+  return info && { id: identityOf(info, path), size: info.size };
 }
 
 /** On Windows the path is the identity, since there are no inode numbers. */
@@ -313,12 +308,7 @@ class FollowedFile implements Disposable {
 
   /** Opens a file; undefined if it does not exist. */
   static open(path: string, reading: ReadingOptions): FollowedFile | undefined {
-    try {
-      return new FollowedFile(path, reading);
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw explainFileError(error, `read ${path}`);
-    }
+    return explained(`read ${path}`, () => unlessMissing(() => new FollowedFile(path, reading)));
   }
 
   /** Time of its first measurement, microseconds since 1970; 0 if unknown. To be called before `read`. */
