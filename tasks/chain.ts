@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { parseJson } from "../lib/base/collections.ts";
 import { join } from "@std/path";
 import { kebab } from "../lib/cli/options.ts";
 import type { Stage, StageContext } from "../lib/cli/stage.ts";
@@ -120,12 +121,9 @@ function statePath({ output, fileName }: Pick<ChainFolder, "output" | "fileName"
 
 function readState<Options>(folder: ChainFolder): ChainState<Options> {
   const path = statePath(folder);
-  try {
-    return JSON.parse(readText(path));
-  } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw cause;
-    throw new FormatError(`it is not a state of ${folder.what}; choose another --output`, { path, cause });
-  }
+  const state = parseJson(readText(path));
+  if (state !== undefined) return state as ChainState<Options>;
+  throw new FormatError(`it is not a state of ${folder.what}; choose another --output`, { path });
 }
 
 /** Runs a stage as part of a chain, and logs the equivalent command and its result. */

@@ -1,4 +1,5 @@
 /** `watch`: reports when pairs stop replying or their RTTs leave their usual level. @module */
+import { parseJson } from "../lib/base/collections.ts";
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { formatCount } from "../lib/base/text.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
@@ -284,12 +285,7 @@ function openAlarms(
 }
 
 function parsedAlarm(text: string): AlarmLine | undefined {
-  try {
-    return alarmLineSchema.safeParse(JSON.parse(text)).data;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return alarmLineSchema.safeParse(parseJson(text)).data;
 }
 
 /** The final counts, as JSON and as text. */

@@ -56,6 +56,15 @@ export function evenlySpread<T>(values: readonly T[], most: number): T[] {
   return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
 }
 
+/** Parses JSON; undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a JSON value is an object: neither an array nor null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isObject } from "./collections.ts";
+import { isObject, parseJson } from "./collections.ts";
 import * as z from "zod";
 import { didYouMean } from "./text.ts";
 import { ConfigError, UsageError } from "./errors.ts";
@@ -55,19 +55,13 @@ export function applySet(raw: Record<string, unknown>, text: string): void {
     if (!isObject(inner)) throw new ConfigError(keyPath, `${key} is a value and has no keys`);
     at = inner;
   }
-  Object.defineProperty(at, last, { value: parseValue(text.slice(equals + 1).trim()), ...PLAIN });
+  const given = text.slice(equals + 1).trim();
+  const value = parseJson(given);
+  Object.defineProperty(at, last, { value: value === undefined ? given : value, ...PLAIN });
 }
 
 /** Attributes of a plain property, also for keys such as `__proto__`. */
 const PLAIN = { writable: true, enumerable: true, configurable: true };
-
-function parseValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
 
 function dotted(prefix: string, path: readonly string[]): string {
   return [...(prefix ? [prefix] : []), ...path].join(".") || "(all)";

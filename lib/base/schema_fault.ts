@@ -5,7 +5,7 @@
  * @module
  */
 import type * as z from "zod";
-import { type Fault, pathText, shown } from "./errors.ts";
+import { type Fault, FormatError, pathText, shown } from "./errors.ts";
 
 /** A value that a schema accepted, or its first fault. */
 export type Checked<T> = { data: T } | { fault: Fault; issue: z.core.$ZodIssue };
@@ -18,6 +18,20 @@ export function checked<S extends z.ZodType>(schema: S, value: unknown): Checked
   // An unknown name explains why another one is missing.
   const issue = others.find(({ code, path }) => code === "unrecognized_keys" && path.length === 0) ?? first;
   return { fault: faultOf(issue, value), issue };
+}
+
+/** Parses JSON that a program wrote. @throws {FormatError} With this fault, if the text does not fit the schema. */
+export function parseAs<S extends z.ZodType>(
+  schema: S,
+  text: string,
+  fault: string,
+  path: string,
+): z.output<S> {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new FormatError(fault, { path, cause });
+  }
 }
 
 /** Makes an issue for `superRefine` with all parts of a fault. */

@@ -1,6 +1,6 @@
 /** Reads the lines of a text one at a time, in bounded memory. @module */
 import { concat } from "@std/bytes";
-import { isObject } from "../base/collections.ts";
+import { isObject, parseJson } from "../base/collections.ts";
 import { UserError } from "../base/errors.ts";
 
 /** Longer than a query with the longest context, 6,000 measurements. */
@@ -58,12 +58,8 @@ export async function* chunksUntil(
 
 /** Parses the JSON object in a line. @param expected For the error. @throws {UserError} If there is none. */
 export function jsonObjectOf(text: string, expected: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value as Record<string, unknown>;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
+  const value = parseJson(text);
+  if (isObject(value)) return value;
   throw new UserError({ found: "the line is not a JSON object", expected });
 }
 

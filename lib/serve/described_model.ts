@@ -4,6 +4,7 @@ import { dirname, join } from "@std/path";
 import { dataJson } from "../data/addresses/known_addresses.ts";
 import type { ModelInfo } from "./api/schemas.ts";
 import { FormatError } from "../base/errors.ts";
+import { parseAs } from "../base/schema_fault.ts";
 import { runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
 import { exists, readText } from "../io/files/inputs.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
@@ -147,7 +148,8 @@ function evaluationOf(
   path: string,
   { state }: Pick<LoadedCheckpoint, "state">,
 ): ModelInfo["evaluation"] | undefined {
-  const { run, rtt } = readReport(path);
+  const fault = "it is not the report.json of an eval; run eval again";
+  const { run, rtt } = parseAs(reportSchema, readText(path), fault, path);
   if (run.modelSha256 !== state.files.model.sha256) return undefined;
   if (!rtt) return null;
   const methods = [{ name: "model", ...rtt.model }, ...rtt.baselines];
@@ -162,16 +164,6 @@ function evaluationOf(
       crps_ms: overall.crpsMs,
     })),
   };
-}
-
-function readReport(path: string): z.infer<typeof reportSchema> {
-  const text = readText(path);
-  try {
-    return reportSchema.parse(JSON.parse(text));
-  } catch (cause) {
-    const message = "it is not the report.json of an eval; run eval again";
-    throw new FormatError(message, { path, cause });
-  }
 }
 
 /**

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { getOrMake } from "../base/collections.ts";
 import { KernelError } from "../base/errors.ts";
 import {
   endOf,
@@ -118,12 +119,7 @@ export class KernelRegistry {
    */
   get(name: string, overrides: Record<string, number> = {}, halfBindings: readonly string[] = []): Kernel {
     const key = `${name} ${JSON.stringify([Object.entries(overrides).sort(), [...halfBindings].sort()])}`;
-    let kernel = this.#kernels.get(key);
-    if (!kernel) {
-      kernel = this.#compile(name, overrides, halfBindings);
-      this.#kernels.set(key, kernel);
-    }
-    return kernel;
+    return getOrMake(this.#kernels, key, () => this.#compile(name, overrides, halfBindings));
   }
 
   /** The WGSL of a kernel. @throws {KernelError} If it is unknown. */

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { getOrMake } from "../base/collections.ts";
 import type { TensorArray } from "../base/safetensors_header.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { AddressCounts } from "../data/addresses/known_addresses.ts";
@@ -388,14 +389,12 @@ function locatePlaces(
   const members = new Map<number, Set<number>>();
   const rtts = new Map<number, Map<number, number[]>>();
   for (const [node, places] of placeNodes) {
-    for (const place of places) members.set(place, (members.get(place) ?? new Set()).add(node));
+    for (const place of places) getOrMake(members, place, () => new Set()).add(node);
   }
   pairs.rttMs.forEach((rttMs, i) => {
     for (const [own, other] of [[pairs.a[i], pairs.b[i]], [pairs.b[i], pairs.a[i]]]) {
       for (const place of placeNodes.get(own) ?? []) {
-        const ofPlace = rtts.get(place) ?? new Map<number, number[]>();
-        rtts.set(place, ofPlace);
-        ofPlace.set(other, [...ofPlace.get(other) ?? [], rttMs]);
+        getOrMake(getOrMake(rtts, place, () => new Map<number, number[]>()), other, () => []).push(rttMs);
       }
     }
   });

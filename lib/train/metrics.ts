@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { isObject, parseJson } from "../base/collections.ts";
 import { FormatError } from "../base/errors.ts";
 import { writeFileAtomic } from "../io/files/atomic.ts";
 import { ByteFile } from "../io/files/byte_file.ts";
@@ -110,12 +111,6 @@ function parseLines(
 }
 
 function parseRecord(line: string): MetricsRecord | undefined {
-  try {
-    const record: unknown = JSON.parse(line);
-    const isRecord = typeof record === "object" && record !== null &&
-      "step" in record && Number.isInteger(record.step);
-    return isRecord ? record as MetricsRecord : undefined;
-  } catch {
-    return undefined;
-  }
+  const record = parseJson(line);
+  return isObject(record) && Number.isInteger(record.step) ? record as MetricsRecord : undefined;
 }

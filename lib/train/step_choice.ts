@@ -10,7 +10,8 @@
  * @module
  */
 import * as z from "zod";
-import { ensure, FormatError } from "../base/errors.ts";
+import { ensure } from "../base/errors.ts";
+import { parseAs } from "../base/schema_fault.ts";
 import { writeJsonAtomic } from "../io/files/atomic.ts";
 import { exists, readText } from "../io/files/inputs.ts";
 import type { TrainConfig } from "./run_config.ts";
@@ -50,7 +51,8 @@ export class StepChoice {
   constructor(path: string, step: number, { isMade = true, hasMoreSteps = false } = {}) {
     this.#path = path;
     if (step === 0 || !exists(path)) return;
-    const { ends, chosen } = read(path);
+    const fault = "it is not a choice of steps; start over with --fresh";
+    const { ends, chosen } = parseAs(schema, readText(path), fault, path);
     const last = ends.at(-1);
     const isFinal = !hasMoreSteps || (last && !isImproved(last, ends));
     if (isMade && isFinal && chosen === step) [this.#ends, this.#chosen] = [ends, step];
@@ -98,13 +100,4 @@ function meanLog({ errors }: ValidatedEnd): number {
   const values = Object.values(errors);
   ensure(values.length > 0, "an end without errors");
   return values.reduce((sum, error) => sum + Math.log(error), 0) / values.length;
-}
-
-function read(path: string): z.infer<typeof schema> {
-  try {
-    return schema.parse(JSON.parse(readText(path)));
-  } catch (cause) {
-    if (!(cause instanceof SyntaxError || cause instanceof z.ZodError)) throw cause;
-    throw new FormatError("it is not a choice of steps; start over with --fresh", { path, cause });
-  }
 }

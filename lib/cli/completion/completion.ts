@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import BASH from "./completion.bash" with { type: "text" };
 import FISH from "./completion.fish" with { type: "text" };
 import ZSH from "./completion.zsh" with { type: "text" };
@@ -108,8 +109,7 @@ function optionRows(notation: Notation, commands: readonly Command[], presets: r
       if (option.arity === "switch") continue;
       const name = kebab(key);
       const takes = setters(notation, valuesOf(option, presets)).join("\n");
-      const rows = found.get(takes) ?? [];
-      found.set(takes, rows);
+      const rows = getOrMake(found, takes, () => []);
       const row = rows.find((each) => each.name === name);
       if (row) row.commands.push(command);
       else rows.push({ name, commands: [command] });

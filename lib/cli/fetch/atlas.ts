@@ -13,7 +13,7 @@
  */
 import { Buffer } from "node:buffer";
 import { zstdCompressSync } from "node:zlib";
-import { isObject } from "../../base/collections.ts";
+import { getOrMake, isObject, parseJson } from "../../base/collections.ts";
 import { shortened, UsageError, UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import { JsonObjectScanner, parsePiece } from "../../io/text/json_stream.ts";
@@ -83,8 +83,7 @@ export class SeenHosts {
     const { prb_id: id, from, dst_addr: destination } = result;
     if (typeof destination === "string") this.destinations.add(destination);
     if (typeof id !== "number") return;
-    const addresses = this.probes.get(id) ?? new Set();
-    this.probes.set(id, addresses);
+    const addresses = getOrMake(this.probes, id, () => new Set());
     if (typeof from === "string" && addresses.size < MAX_ADDRESSES) addresses.add(from);
   }
 
@@ -193,12 +192,8 @@ const decoder = new TextDecoder();
 /** @throws {RetryableError} If it is not a JSON object: the answer was truncated or contains an error. */
 function parseResult(line: Uint8Array): Record<string, unknown> {
   const text = decoder.decode(line);
-  try {
-    const value = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
+  const value = parseJson(text);
+  if (isObject(value)) return value;
   throw new RetryableError(`found a line that is not a result (${shortened(text.trim(), 60)})`);
 }
 

@@ -1,4 +1,5 @@
 /** Inspects every kind of file or folder that the chain writes. @module */
+import { parseJson } from "../../base/collections.ts";
 import { inspectArrayRecords } from "./probe_rows.ts";
 import {
   inspectAdapted,
@@ -176,7 +177,7 @@ function kindOf<K extends string, T>(table: Record<K, (value: T) => boolean>, va
 function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   const text = new TextDecoder().decode(head).trimStart();
   if (text[0] !== "{" && text[0] !== "[") return undefined;
-  const document = parseLine(text.split("\n", 1)[0]) ?? readJson(path);
+  const document = parseJson(text.split("\n", 1)[0]) ?? readJson(path);
   const value = (Array.isArray(document) ? document[0] : document) as Json | undefined;
   if (typeof value !== "object" || value === null) return undefined;
   if ("msm_id" in value || "prb_id" in value || "fw" in value) {
@@ -188,15 +189,6 @@ function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   const kind = value === document ? kindOf(JSON_KINDS, value) : undefined;
   if (kind) checkJsonSize(path);
   return kind;
-}
-
-/** The value of a line that is a complete document, otherwise undefined. */
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function readHead(path: string, lengthBytes: number): Uint8Array {

@@ -1,4 +1,5 @@
 /** Inspects the JSON files beside the data: manifests, truth files, lists of rejected rows. @module */
+import { isObject, parseJson } from "../../base/collections.ts";
 import { formatBytes, formatShare, isoTime } from "../../base/text.ts";
 import { FormatError } from "../../base/errors.ts";
 import { readText } from "../../io/files/inputs.ts";
@@ -73,10 +74,6 @@ export function inspectRejects({ path, files: [file] }: Target, { samples }: Ins
 }
 
 function reasonOf(line: string): string | undefined {
-  try {
-    const { reason } = JSON.parse(line);
-    return typeof reason === "string" ? reason : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(line);
+  return isObject(value) && typeof value.reason === "string" ? value.reason : undefined;
 }

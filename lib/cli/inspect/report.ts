@@ -1,4 +1,5 @@
 /** The results of an inspection, as text and JSON, with histograms in fixed memory. @module */
+import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import { snakeKeys } from "../stage.ts";
 import { histogramChart, renderPicture } from "../../base/report/charts.ts";
@@ -231,9 +232,8 @@ export class TimeHistogram {
   }
 
   #count(number: number, count: number): void {
-    this.#recent = this.#bins.get(number) ?? { number, count: 0 };
+    this.#recent = getOrMake(this.#bins, number, () => ({ number, count: 0 }));
     this.#recent.count += count;
-    this.#bins.set(number, this.#recent);
     if (number < this.#first) this.#first = number;
     if (number > this.#last) this.#last = number;
   }

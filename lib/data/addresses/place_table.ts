@@ -577,8 +577,7 @@ class SiteNumbers {
   }
 
   of(place: Place): number {
-    let known = this.#known.get(place);
-    if (!known) this.#known.set(place, known = this.#add(place));
+    const known = getOrMake(this.#known, place, () => this.#add(place));
     if (known.city) known.city.count++;
     return known.number;
   }
@@ -617,12 +616,8 @@ class SiteNumbers {
       region,
     };
     const key = `${site.position?.latitude} ${site.position?.longitude} ${country} ${region}`;
-    let number = this.#numbers.get(key);
-    if (number === undefined) {
-      number = site.position || country > 0 || region > 0 ? this.sites.push(site) - 1 : 0;
-      this.#numbers.set(key, number);
-    }
-    return number;
+    const isKnown = site.position || country > 0 || region > 0;
+    return getOrMake(this.#numbers, key, () => isKnown ? this.sites.push(site) - 1 : 0);
   }
 }
 

@@ -7,9 +7,10 @@
  *
  * @module
  */
+import { parseJson } from "../../base/collections.ts";
 import { shortened } from "../../base/errors.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
-import { type Format, type JsonObject, objectOf, readRtt, readTime, type Rejection } from "./format.ts";
+import { type Format, objectOf, readRtt, readTime, type Rejection } from "./format.ts";
 import { hasLine, PacketReader, type Place, Run } from "./packets.ts";
 
 /** An address or a name; `-n -A` shows both, as in `localhost (127.0.0.1)`. */
@@ -93,13 +94,9 @@ class FpingReader extends PacketReader {
   }
 
   #readJson(text: string, line: number): void {
-    let object: JsonObject;
-    try {
-      object = JSON.parse(text);
-    } catch {
-      return this.take({ reason: "invalidJson", found: "it is not JSON" }, line);
-    }
-    const [[type, value] = ["{}", {}]] = Object.entries(object);
+    const object = parseJson(text);
+    if (object === undefined) return this.take({ reason: "invalidJson", found: "it is not JSON" }, line);
+    const [[type, value] = ["{}", {}]] = Object.entries(objectOf(object));
     const fields = objectOf(value);
     const { host, seq, timestamp, time, values, xmt, rcv, rtt = null, rttAvg } = fields;
     const timeUs = readTime(time ?? timestamp, "seconds", "timestamp", this.options);

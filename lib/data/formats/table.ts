@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { type Fault, FormatError, shortened, UsageError } from "../../base/errors.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "../../io/text/csv.ts";
@@ -540,8 +541,7 @@ let last: JsonRecord | undefined;
 
 function recordOf(object: JsonObject, options: ReadingOptions): JsonRecord {
   if (last?.object === object && last.rows.options === options) return last;
-  const rows = rowsOfOptions.get(options) ?? new TableRows(options);
-  rowsOfOptions.set(options, rows);
+  const rows = getOrMake(rowsOfOptions, options, () => new TableRows(options));
   const head = [object.columns, object.labels].find(Array.isArray);
   const lists = [object.data, object.values].filter(Array.isArray).find(([first]) =>
     head && Array.isArray(first)

@@ -9,7 +9,7 @@
  */
 import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
-import { FormatError } from "../../base/errors.ts";
+import { parseAs } from "../../base/schema_fault.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { rttCodeBounds } from "../tokens/rtt_code.ts";
@@ -46,13 +46,9 @@ export class SyntheticTruth {
 
   /** Reads a truth file. @throws {FormatError} If the file is not a truth file. */
   static load(path: string): SyntheticTruth {
-    const text = readText(path);
-    try {
-      const { format: _, formulas: __, ...world } = truthSchema.parse(JSON.parse(text));
-      return new SyntheticTruth(world);
-    } catch (cause) {
-      throw new FormatError("it is not a truth file of synth; make it again with synth", { path, cause });
-    }
+    const fault = "it is not a truth file of synth; make it again with synth";
+    const { format: _, formulas: __, ...world } = parseAs(truthSchema, readText(path), fault, path);
+    return new SyntheticTruth(world);
   }
 
   /** Writes the truth file atomically. */

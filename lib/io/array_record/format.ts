@@ -11,6 +11,7 @@
  *
  * @module
  */
+import { getOrMakeAtMost } from "../../base/collections.ts";
 import { concat, equals } from "@std/bytes";
 import { WasmHighwayHash } from "highwayhasher";
 import { brotliCompressSync, brotliDecompressSync, constants, zstdCompressSync } from "node:zlib";
@@ -274,13 +275,7 @@ const loneSizes = new Map<string, Uint8Array>();
 /** Caches {@link encodeSizes}: compressing two bytes takes as long as compressing a small record. */
 function loneSize(sizeBytes: number, compression: Compression): Uint8Array {
   const key = `${compression} ${sizeBytes}`;
-  let encoded = loneSizes.get(key);
-  if (!encoded) {
-    if (loneSizes.size >= MAX_LONE_SIZES) loneSizes.clear();
-    encoded = encodeSizes([sizeBytes], compression);
-    loneSizes.set(key, encoded);
-  }
-  return encoded;
+  return getOrMakeAtMost(MAX_LONE_SIZES, loneSizes, key, () => encodeSizes([sizeBytes], compression));
 }
 
 /**

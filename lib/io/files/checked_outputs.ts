@@ -11,7 +11,7 @@
  */
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "@std/path";
-import { getOrMake } from "../../base/collections.ts";
+import { getOrMake, isObject, parseJson } from "../../base/collections.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { EventLoopPacer, type StageHooks } from "../threads/stage_hooks.ts";
 import { ByteFile } from "./byte_file.ts";
@@ -269,13 +269,8 @@ export function isClosed(error: unknown): boolean {
 }
 
 function isForeign(path: string): boolean {
-  try {
-    const value: unknown = JSON.parse(readText(path));
-    return typeof value !== "object" || value === null || !("stage" in value);
-  } catch (error) {
-    if (error instanceof SyntaxError) return false;
-    throw error;
-  }
+  const value = parseJson(readText(path));
+  return value !== undefined && !(isObject(value) && "stage" in value);
 }
 
 function nearestFolder(folders: ReadonlySet<string>, place: string): string | undefined {

@@ -4,7 +4,7 @@
  * @module
  */
 import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
-import { isObject } from "../../base/collections.ts";
+import { isObject, parseJson } from "../../base/collections.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { readRegularText, requireRegular } from "./byte_file.ts";
 import { explained, unlessMissing } from "./file_errors.ts";
@@ -124,14 +124,11 @@ export function readText(path: string, { mayBePipe = false }: { mayBePipe?: bool
  * @throws {FormatError} If the file is not a JSON object. @throws {UserError} If it cannot be read.
  */
 export function readJsonObject(path: string, wanted: string): Record<string, unknown> {
-  const text = readText(path);
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch (cause) {
-    throw new FormatError(`it is not JSON, expected ${wanted}`, { path, cause });
-  }
-  throw new FormatError(`it is not a JSON object, expected ${wanted}`, { path });
+  const value = parseJson(readText(path));
+  if (isObject(value)) return value;
+  throw new FormatError(`it is not ${value === undefined ? "JSON" : "a JSON object"}, expected ${wanted}`, {
+    path,
+  });
 }
 
 export function exists(path: string): boolean {

@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from "zod";
-import { isObject } from "../../base/collections.ts";
+import { isObject, parseJson } from "../../base/collections.ts";
 import { type Fault, shortened, UserError } from "../../base/errors.ts";
 import { checked } from "../../base/schema_fault.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
@@ -110,7 +110,7 @@ function valueOf(text: string, form: QueryForm | undefined): unknown {
   if (form === "text") return text;
   if (form === "number") return numberOf(text) ?? text;
   if (form === "boolean") return text === "true" || (text === "false" ? false : text);
-  if (/^\s*[[{]/.test(text)) return jsonOf(text) ?? text;
+  if (/^\s*[[{]/.test(text)) return parseJson(text) ?? text;
   if (form === "texts") return text.split(",").map((each) => each.trim());
   if (form === undefined) return text;
   const parts = text.split(form === "range" ? /\.\.|,/ : ",");
@@ -122,14 +122,6 @@ function valueOf(text: string, form: QueryForm | undefined): unknown {
 function numberOf(text: string): number | undefined {
   const number = text.trim() === "" ? NaN : Number(text);
   return Number.isFinite(number) ? number : undefined;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Adds an example to what a schema expected. @param isUrl Whether the value is a URL's query. */

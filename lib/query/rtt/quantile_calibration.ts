@@ -17,6 +17,7 @@
  */
 import * as z from "zod";
 import { ensure, FormatError } from "../../base/errors.ts";
+import { parseAs } from "../../base/schema_fault.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
 /** The levels at which R is known; it is linear in between. They are finer in the tails of distributions. */
@@ -73,7 +74,7 @@ export class QuantileCalibration {
    * @throws {FormatError} If there is none, or its numbers are not an R.
    */
   static parse(text: string, path: string): QuantileCalibration {
-    const { calibration: { shares }, run } = parseReport(text, path);
+    const { calibration: { shares }, run } = parseAs(reportSchema, text, NO_CALIBRATION, path);
     if (!isRising(shares)) {
       const wanted = `expected ${CALIBRATION_LEVELS.length} numbers that rise from 0 to 1`;
       throw new FormatError(`its calibration is damaged, ${wanted}; run eval again with --overwrite`, {
@@ -153,6 +154,8 @@ export class QuantileCalibration {
   }
 }
 
+const NO_CALIBRATION =
+  "it contains no calibration, expected the report.json of an eval whose data has a validation split; run eval";
 const reportSchema = z.object({
   run: z.object({
     checkpoint: z.string(),
@@ -162,17 +165,6 @@ const reportSchema = z.object({
   }),
   calibration: z.object({ shares: z.array(z.number()) }),
 });
-
-function parseReport(text: string, path: string): z.infer<typeof reportSchema> {
-  try {
-    return reportSchema.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new FormatError(
-      "it contains no calibration, expected the report.json of an eval whose data has a validation split; run eval",
-      { path, cause },
-    );
-  }
-}
 
 export function isRising(shares: readonly number[]): boolean {
   return shares.length === CALIBRATION_LEVELS.length && shares[0] === 0 && shares.at(-1) === 1 &&

@@ -1,7 +1,7 @@
 /** `site.json`: describes the model of an exported site to the page that loads it. @module */
 import * as z from "zod";
 import { modelInfoSchema } from "./schemas.ts";
-import { FormatError } from "../../base/errors.ts";
+import { parseAs } from "../../base/schema_fault.ts";
 import { FORMAT_VERSION } from "../../model/checkpoint_format.ts";
 import { isRising } from "../../query/rtt/quantile_calibration.ts";
 
@@ -33,12 +33,6 @@ export type WeightFile = Site["weights"][number];
 
 /** @throws {FormatError} If it is not a `site.json` of this format version. */
 export function parseSite(text: string, path: string): Site {
-  try {
-    return siteSchema.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new FormatError("it does not describe a model of this version; run deno task export again", {
-      path,
-      cause,
-    });
-  }
+  const fault = "it does not describe a model of this version; run deno task export again";
+  return parseAs(siteSchema, text, fault, path);
 }

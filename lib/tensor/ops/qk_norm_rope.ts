@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { gridOf, type Program } from "../program.ts";
 import type { KernelRegistry } from "../registry.ts";
 import type { Tensor } from "../tensor.ts";
@@ -132,16 +133,11 @@ export function rotationTable(
   { headDim, sequenceLength }: Pick<HeadsShape, "headDim" | "sequenceLength">,
 ): Tensor {
   const { registry } = program;
-  const known = tables.get(registry) ?? new Map<string, Tensor>();
-  tables.set(registry, known);
   const key = `${sequenceLength} x ${headDim}`;
-  let table = known.get(key);
-  if (!table) {
+  return getOrMake(getOrMake(tables, registry, () => new Map<string, Tensor>()), key, () => {
     const data = rotations(sequenceLength, headDim);
-    table = registry.gpu.tensorFrom(`rotations ${key}`, [sequenceLength, headDim / 8, 2, 4], data);
-    known.set(key, table);
-  }
-  return table;
+    return registry.gpu.tensorFrom(`rotations ${key}`, [sequenceLength, headDim / 8, 2, 4], data);
+  });
 }
 
 function rotations(sequenceLength: number, headDim: number): Float32Array {
