@@ -9,10 +9,10 @@ import { parseConfig } from "../base/config_file.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { ArrayType } from "../base/safetensors_header.ts";
 import type { DType } from "../tensor/tensor.ts";
-import { RTT_ENCODING_NAMES, type RttEncodingChoice, type RttEncodingName } from "../data/tokens/vocab_v1.ts";
+import { RTT_ENCODING_NAMES, type RttEncodingChoice } from "../data/tokens/vocab_v1.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
-import { COORDINATE_KEYS, coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
-import { NUM_PLACE_ROWS, type PlacesConfig } from "./embedding_table.ts";
+import { COORDINATE_KEYS, coordinateEntries } from "./node_coordinates.ts";
+import { NUM_PLACE_ROWS } from "./embedding_table.ts";
 import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
@@ -25,49 +25,6 @@ const extent = (most: number) => z.int().min(1).max(most);
 
 /** 256 GiB of f32. */
 const MAX_PARAMETERS = 2 ** 36;
-
-/** @internal The section `model` of the run configuration. */
-export interface ModelConfig {
-  /** L, the number of blocks: 1 to 1,024. */
-  numLayers: number;
-  /** C, the width of the residual stream: a multiple of 4, up to 65,536. */
-  width: number;
-  /** H, the number of attention heads: 1 to 1,024. */
-  numHeads: number;
-  /** D, the width of a head; the attention kernels support only these. */
-  headDim: 32 | 64 | 128;
-  /** M, the width of the MLP's hidden layer: a multiple of 4, up to 262,144. */
-  mlpWidth: number;
-  /** T, the longest sequence in tokens: 1 to 65,535, because positions are u16 in a batch. */
-  sequenceLength: number;
-  /** The vocabulary: `v2` (267 tokens) or `v1` (266). */
-  vocabulary: "v1" | "v2";
-  /** The RTT encoding in vocabulary v1 (see lib/data/tokens/vocab_v1.ts); null for float64 and in v2. */
-  rttEncoding: RttEncodingName | null;
-  /** The limit of the encoding `clipped`, in ms. */
-  rttClipMs: number;
-  /** Nonlinearity of the MLP; relu2 is relu squared. */
-  activation: "relu2" | "gelu" | "silu";
-  /** s of the logits' soft cap s * tanh(z / s), 0.001 to 1,000,000; null for no cap. */
-  softcap: number | null;
-  /** Whether each head of q and k is normalised before the rotation. */
-  qkNorm: boolean;
-  /** Whether half of each key is taken from the previous token; see lib/tensor/ops/qk_norm_rope.ts. */
-  keyShift: boolean;
-  /**
-   * Initial vectors of the 256 bytes, in the embedding and in the head. `ordinal` vectors are similar for
-   * close bytes, so that learning about one RTT or time extends to its neighbours.
-   */
-  byteVectors: "random" | "ordinal";
-  /** Address embeddings for prefixes (see lib/model/README.md); null for none. */
-  prefixVectors: EmbeddingsConfig | null;
-  /** Address embeddings for pairs of source and destination; null for none. */
-  pairVectors: PairEmbeddingsConfig | null;
-  /** Coordinates, which estimate the RTTs of unknown pairs; null for none. */
-  coordinates: CoordinatesConfig | null;
-  /** Places of addresses as further keys of the prefix embeddings; null for none. */
-  places: PlacesConfig | null;
-}
 
 /** How a model is run. */
 export interface ModelExtent {
@@ -99,28 +56,21 @@ export interface ModelExtent {
 }
 
 /** A table of address embeddings. */
-interface EmbeddingsConfig {
-  /** Number of rows, 16 to 16,777,216; further keys get none. */
-  rows: number;
-  /** Seed of the hashes of keys. */
-  seed: number;
-  /** Share of the addresses or pairs, 0 to 0.95, that training hides; each context hides different ones. */
-  dropShare: number;
-}
-
-/** The table of rows of pairs. */
-interface PairEmbeddingsConfig extends EmbeddingsConfig {
-  /** Whether the newest RTTs of a pair are input features; see lib/data/tokens/rtt_history.ts. */
-  history: boolean;
-}
-
 const rowsSchema = z.strictObject({
+  /** Number of rows, 16 to 16,777,216; further keys get none. */
   rows: z.int().min(16).max(2 ** 24),
+  /** Seed of the hashes of keys. */
   seed: z.int().min(0).max(2 ** 31 - 1).default(0),
+  /** Share of the addresses or pairs, 0 to 0.95, that training hides; each context hides different ones. */
   dropShare: z.number().min(0).max(0.95).default(0.1),
 });
 
-const pairRowsSchema = z.strictObject({ ...rowsSchema.shape, history: z.boolean().default(true) });
+/** The table of rows of pairs. */
+const pairRowsSchema = z.strictObject({
+  ...rowsSchema.shape,
+  /** Whether the newest RTTs of a pair are input features; see lib/data/tokens/rtt_history.ts. */
+  history: z.boolean().default(true),
+});
 
 const coordinatesSchema = z.strictObject({
   nodes: z.int().min(16).max(2 ** 24),
@@ -135,25 +85,48 @@ export const placesSchema = z.strictObject({
   dropShare: z.number().min(0).max(0.95).default(0.3),
 });
 
-export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
+/** @internal The section `model` of the run configuration. */
+export type ModelConfig = z.infer<typeof modelConfigSchema>;
+export const modelConfigSchema = z.strictObject({
+  /** L, the number of blocks: 1 to 1,024. */
   numLayers: extent(1024),
+  /** C, the width of the residual stream: a multiple of 4, up to 65,536. */
   width: extent(65_536),
+  /** H, the number of attention heads: 1 to 1,024. */
   numHeads: extent(1024),
+  /** D, the width of a head; the attention kernels support only these. */
   headDim: z.literal([32, 64, 128]),
+  /** M, the width of the MLP's hidden layer: a multiple of 4, up to 262,144. */
   mlpWidth: extent(262_144),
+  /** T, the longest sequence in tokens: 1 to 65,535, because positions are u16 in a batch. */
   sequenceLength: extent(65_535),
+  /** The vocabulary: `v2` (267 tokens) or `v1` (266). */
   vocabulary: z.enum(["v1", "v2"]).default("v2"),
+  /** The RTT encoding in vocabulary v1 (see lib/data/tokens/vocab_v1.ts); null for float64 and in v2. */
   rttEncoding: z.enum(RTT_ENCODING_NAMES).nullable().default(null),
+  /** The limit of the encoding `clipped`, in ms. */
   rttClipMs: z.number().min(0.001).max(1e9).default(1000),
+  /** Nonlinearity of the MLP; relu2 is relu squared. */
   activation: z.enum(["relu2", "gelu", "silu"]).default("relu2"),
+  /** s of the logits' soft cap s * tanh(z / s), 0.001 to 1,000,000; null for no cap. */
   softcap: z.number().min(1e-3).max(1e6).nullable().default(15),
+  /** Whether each head of q and k is normalised before the rotation. */
   qkNorm: z.boolean().default(true),
+  /** Whether half of each key is taken from the previous token; see lib/tensor/ops/qk_norm_rope.ts. */
   keyShift: z.boolean().default(false),
+  /**
+   * Initial vectors of the 256 bytes, in the embedding and in the head. `ordinal` vectors are similar for
+   * close bytes, so that learning about one RTT or time extends to its neighbours.
+   */
   byteVectors: z.enum(["random", "ordinal"]).default("random"),
   // Before the keys that depend on it, so that it is named first if a run is continued without it.
+  /** Places of addresses as further keys of the prefix embeddings; null for none. */
   places: placesSchema.nullable().default(null),
+  /** Address embeddings for prefixes (see lib/model/README.md); null for none. */
   prefixVectors: rowsSchema.nullable().default(null),
+  /** Address embeddings for pairs of source and destination; null for none. */
   pairVectors: pairRowsSchema.nullable().default(null),
+  /** Coordinates, which estimate the RTTs of unknown pairs; null for none. */
   coordinates: coordinatesSchema.nullable().default(null),
 });
 

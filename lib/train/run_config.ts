@@ -31,65 +31,6 @@ import {
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/contexts.ts";
 import { type OptimConfig, optimConfigSchema } from "./optim/optim_config.ts";
 
-/** @internal The section `train`. Counts are 1 to 1,000,000,000 unless stated otherwise. */
-export interface TrainConfig {
-  /** Optimizer steps of the whole run, which the learning rate's schedule spans. */
-  steps: number;
-  /**
-   * The run may end after this many steps, and after 2, 4, 8, ... times as many; each time validation decides
-   * whether it continues (see step_choice.ts). The schedule then spans the steps to the next of these ends.
-   * Null: the run ends only after `steps`.
-   */
-  firstSteps: number | null;
-  /** Sequences per optimizer step (the effective batch); at most {@link MAX_TOKENS} tokens in total. */
-  batchSize: number;
-  /** Sequences that pass through the model at once; divides `batchSize`. */
-  microBatchSize: number;
-  /** Keep only one block's activations and recompute the others: less memory, a third more work. */
-  checkpointActivations: boolean;
-  /**
-   * Storage format of activations, their gradients and the operands of matrix products. Sums, weights and
-   * optimizer state are always f32.
-   */
-  dtype: "f32" | "f16";
-  /**
-   * Weights, at the first and the second byte of an RTT code, of an extra gradient term: the Wasserstein-1
-   * distance between predicted and true byte in units of 255. For example [0.5, 0.1]; 0 to 1,000,000 each;
-   * null for none. Reported losses do not include it.
-   */
-  rttDistanceWeights: [number, number] | null;
-  /**
-   * Weight of the two bytes of an RTT code in the gradient, 1e-6 to 1e6; other tokens have weight 1. Reported
-   * losses are not weighted.
-   */
-  rttByteWeight: number;
-  /** The teacher's share of the gradient at an RTT code's two bytes, 0 to 1; the rest is the data's. */
-  teacherWeight: number;
-  /** Format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` > 1). */
-  exchangeDtype: "f32" | "f16" | "i8";
-  /**
-   * Steps between exchanges. With 1, ranks sum gradients; with more, they train independently between
-   * exchanges, for slow networks (DiLoCo).
-   */
-  syncEverySteps: number;
-  /** Learning rate of the step along the ranks' mean change if `syncEverySteps` is above 1; 0 to 10. */
-  outerLearningRate: number;
-  /** Nesterov momentum of that step, 0 to 0.999999. */
-  outerMomentum: number;
-  /** Steps between lines of metrics.jsonl. */
-  logEverySteps: number;
-  /** Steps between evaluations on the validation batches. */
-  evalEverySteps: number;
-  /** Sequences for validation: a multiple of `microBatchSize`, at most {@link MAX_TOKENS} tokens. */
-  evalSequences: number;
-  /** Steps between checkpoints. */
-  checkpointEverySteps: number;
-  /** How many of the latest checkpoints to keep, in addition to the one with the best validation loss. */
-  keepCheckpoints: number;
-  /** Consecutive steps with a non-finite loss or gradient after which the run stops. */
-  maxSkippedSteps: number;
-}
-
 /**
  * Maximum number of tokens of a step, and of the validation set: 0.5 GB each. Models are trained with smaller
  * batches (Brown et al., Language Models are Few-Shot Learners, 2020, table 2.1: 3.2 million).
@@ -99,50 +40,82 @@ const MAX_TOKENS = 2 ** 26;
 const count = z.int().min(1).max(1e9);
 const weight = z.number().min(0).max(1e6);
 
-const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
+/** @internal The section `train`. Counts are 1 to 1,000,000,000 unless stated otherwise. */
+export type TrainConfig = z.infer<typeof trainConfigSchema>;
+const trainConfigSchema = z.strictObject({
+  /** Optimizer steps of the whole run, which the learning rate's schedule spans. */
   steps: count,
+  /**
+   * The run may end after this many steps, and after 2, 4, 8, ... times as many; each time validation decides
+   * whether it continues (see step_choice.ts). The schedule then spans the steps to the next of these ends.
+   * Null: the run ends only after `steps`.
+   */
   firstSteps: count.nullable().default(null),
+  /** Sequences per optimizer step (the effective batch); at most {@link MAX_TOKENS} tokens in total. */
   batchSize: count.default(256),
+  /** Sequences that pass through the model at once; divides `batchSize`. */
   microBatchSize: count.default(8),
+  /** Keep only one block's activations and recompute the others: less memory, a third more work. */
   checkpointActivations: z.boolean().default(false),
+  /**
+   * Storage format of activations, their gradients and the operands of matrix products. Sums, weights and
+   * optimizer state are always f32.
+   */
   dtype: z.enum(["f32", "f16"]).default("f32"),
+  /**
+   * Weights, at the first and the second byte of an RTT code, of an extra gradient term: the Wasserstein-1
+   * distance between predicted and true byte in units of 255. For example [0.5, 0.1]; 0 to 1,000,000 each;
+   * null for none. Reported losses do not include it.
+   */
   rttDistanceWeights: z.tuple([weight, weight]).nullable().default(null),
+  /**
+   * Weight of the two bytes of an RTT code in the gradient, 1e-6 to 1e6; other tokens have weight 1. Reported
+   * losses are not weighted.
+   */
   rttByteWeight: z.number().min(1e-6).max(1e6).default(1),
+  /** The teacher's share of the gradient at an RTT code's two bytes, 0 to 1; the rest is the data's. */
   teacherWeight: z.number().min(0).max(1).default(0.5),
+  /** Format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` > 1). */
   exchangeDtype: z.enum(["f32", "f16", "i8"]).default("f32"),
+  /**
+   * Steps between exchanges. With 1, ranks sum gradients; with more, they train independently between
+   * exchanges, for slow networks (DiLoCo).
+   */
   syncEverySteps: count.default(1),
+  /** Learning rate of the step along the ranks' mean change if `syncEverySteps` is above 1; 0 to 10. */
   outerLearningRate: z.number().min(0).max(10).default(0.7),
+  /** Nesterov momentum of that step, 0 to 0.999999. */
   outerMomentum: z.number().min(0).max(0.999999).default(0.6),
+  /** Steps between lines of metrics.jsonl. */
   logEverySteps: count.default(1),
+  /** Steps between evaluations on the validation batches. */
   evalEverySteps: count.default(200),
+  /** Sequences for validation: a multiple of `microBatchSize`, at most {@link MAX_TOKENS} tokens. */
   evalSequences: count.default(64),
+  /** Steps between checkpoints. */
   checkpointEverySteps: count.default(200),
+  /** How many of the latest checkpoints to keep, in addition to the one with the best validation loss. */
   keepCheckpoints: count.default(3),
+  /** Consecutive steps with a non-finite loss or gradient after which the run stops. */
   maxSkippedSteps: count.default(10),
 });
 
 /** @internal The section `autosize`, which fits one configuration to data of any size. It lowers steps and rows. */
-export interface AutosizeConfig {
+export type AutosizeConfig = z.infer<typeof autosizeConfigSchema>;
+const autosizeConfigSchema = z.strictObject({
   /** How many epochs suffice, 0.01 to 10,000. Lowers `train.steps` and `model.pairVectors.dropShare`. */
-  passes: number;
+  passes: z.number().min(0.01).max(10_000),
   /**
    * Maximum number of epochs while validation improves, 0.01 to 10,000; null: always `passes`. Lowers
    * `train.steps`; `passes` then sets `train.firstSteps`.
    */
-  maxPasses: number | null;
+  maxPasses: z.number().min(0.01).max(10_000).nullable().default(null),
   /** Table rows per prefix and per pair of the data, 1 to 8. Lowers the row counts of `model`. */
-  rowsPerKey: number;
+  rowsPerKey: z.number().min(1).max(8).default(1.25),
   /**
    * Spare rows for addresses and pairs that the model is adapted to later, 0 to 64 times the number that the
    * data need, as far as the section `model` and the buffer size of any adapter allow.
    */
-  spareRows: number;
-}
-
-const autosizeConfigSchema: z.ZodType<AutosizeConfig> = z.strictObject({
-  passes: z.number().min(0.01).max(10_000),
-  maxPasses: z.number().min(0.01).max(10_000).nullable().default(null),
-  rowsPerKey: z.number().min(1).max(8).default(1.25),
   spareRows: z.number().min(0).max(64).default(1),
 });
 

@@ -23,14 +23,14 @@ export function endsOf({ steps, firstSteps }: Pick<TrainConfig, "steps" | "first
   return [...ends, steps];
 }
 
-interface ValidatedEnd {
-  readonly step: number;
+type ValidatedEnd = z.infer<typeof endSchema>;
+const endSchema = z.object({
+  step: z.int(),
   /** Error of each kind of question, above 0. */
-  readonly errors: Readonly<Record<string, number>>;
-}
-
+  errors: z.record(z.string(), z.number()),
+});
 const schema = z.object({
-  ends: z.array(z.object({ step: z.int(), errors: z.record(z.string(), z.number()) })),
+  ends: z.array(endSchema),
   chosen: z.int().nullable(),
 });
 

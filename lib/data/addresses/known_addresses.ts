@@ -678,16 +678,7 @@ export const basisSchema = z.object({
     .describe("city or region, country and AS of each; null if unknown, absent if both are"),
 });
 
-export interface BasisJson extends Pick<Basis, "kind" | "text" | "places"> {
-  readonly src: SeenJson;
-  readonly dst: SeenJson;
-  readonly pair: SeenJson;
-  /** Measured RTTs of the pair that the model remembers, newest first; absent if there are none. */
-  readonly rtts?: { readonly rtt_ms: number; readonly time: string | null }[] | undefined;
-  readonly moment?:
-    | { readonly kind: "any" | "asked"; readonly age_s: number | null; readonly text: string }
-    | undefined;
-}
+export type BasisJson = z.infer<typeof basisSchema>;
 
 const countsSchema = z.object({
   start: z.string().nullable().describe("ISO 8601; null if unknown"),

@@ -21,20 +21,6 @@ import {
   pointSchema,
 } from "./latency_model.ts";
 
-/** @internal Options of a world. */
-export interface WorldOptions {
-  seed: number;
-  /** Number of sources. */
-  probes: number;
-  destinations: number;
-  /** Share of probes (and thus of rows) and of destinations that have IPv6 addresses, 0 to 1. */
-  ipv6Share: number;
-  /** Start of the measurements, seconds since 1970. */
-  startTimeS: number;
-  /** End of the measurements, seconds since 1970. */
-  endTimeS: number;
-}
-
 const regionSchema = z.enum(["RIPE", "ARIN", "APNIC", "LACNIC", "AFRINIC"]);
 /** The regions of the five Internet registries. */
 type Region = z.infer<typeof regionSchema>;
@@ -81,14 +67,20 @@ const routeSchema = z.object({
   changedHub: z.number().optional(),
 });
 
+/** @internal Options of a world. */
+export type WorldOptions = World["options"];
 export type World = z.infer<typeof worldSchema>;
 export const worldSchema = z.object({
   options: z.object({
     seed: z.number(),
+    /** Number of sources. */
     probes: z.number(),
     destinations: z.number(),
+    /** Share of probes (and thus of rows) and of destinations that have IPv6 addresses, 0 to 1. */
     ipv6Share: z.number(),
+    /** Start of the measurements, seconds since 1970. */
     startTimeS: z.number(),
+    /** End of the measurements, seconds since 1970. */
     endTimeS: z.number(),
   }),
   /** Where traffic is exchanged. */

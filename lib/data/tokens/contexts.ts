@@ -24,42 +24,18 @@ import {
 const share = z.number().min(0).max(1);
 
 /** @internal How to draw contexts, with all defaults filled in. */
-export interface SamplingConfig {
+export type SamplingConfig = z.infer<typeof samplingSchema>;
+export const samplingSchema = z.strictObject({
   /** A row of n measurements yields ceil(n / this) contexts per epoch, at least 1; 1..1,000,000. */
-  measurementsPerContext: number;
+  measurementsPerContext: z.number().int().min(1).max(1_000_000).default(30),
   /** Maximum number of contexts per row and epoch, however long the row; 1..1024. */
-  maxContextsPerRow: number;
+  maxContextsPerRow: z.number().int().min(1).max(1024).default(16),
   /**
    * The share of a campaign among several is proportional to its number of measurements to the power of this,
    * 0 to 1. With 0, all campaigns have the same share; with 1, each as much as its measurements.
    */
-  campaignExponent: number;
-  /** Shares of contexts with all, some and no times, which add up to 1. */
-  timestampModes: { full: number; partial: number; none: number };
-  /**
-   * Share of contexts with few destinations, among rows that do not fit completely. They contain more of the
-   * measurements of a pair. Half of them have one destination, a quarter two, and so on.
-   */
-  fewDestinationsShare: number;
-  /**
-   * Share of contexts with the newest measurements up to a moment, not a sample; for rows that do not fit.
-   */
-  denseWindowShare: number;
-  /** Maximum number of measurements per context, 1..65,535; null for as many as fit. */
-  maxMeasurements: number | null;
-  /** Share of contexts in the field order of queries: source, destination, time, result. */
-  queryOrderShare: number;
-  /** Share of contexts with an unknown source: random bytes replace the end of each source address. */
-  unknownSourceShare: number;
-  /** Share of contexts whose history features only come from older RTTs of each pair. */
-  staleHistoryShare: number;
-}
-
-/** Schema of the section `data`. */
-export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
-  measurementsPerContext: z.number().int().min(1).max(1_000_000).default(30),
-  maxContextsPerRow: z.number().int().min(1).max(1024).default(16),
   campaignExponent: share.default(0.5),
+  /** Shares of contexts with all, some and no times, which add up to 1. */
   timestampModes: z.strictObject({
     full: share.default(0.4),
     partial: share.default(0.3),
@@ -67,11 +43,22 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   })
     .refine((s) => Math.abs(s.full + s.partial + s.none - 1) < 1e-9, "shares that add up to 1")
     .default({ full: 0.4, partial: 0.3, none: 0.3 }),
+  /**
+   * Share of contexts with few destinations, among rows that do not fit completely. They contain more of the
+   * measurements of a pair. Half of them have one destination, a quarter two, and so on.
+   */
   fewDestinationsShare: share.default(0),
+  /**
+   * Share of contexts with the newest measurements up to a moment, not a sample; for rows that do not fit.
+   */
   denseWindowShare: share.default(0),
+  /** Maximum number of measurements per context, 1..65,535; null for as many as fit. */
   maxMeasurements: z.number().int().min(1).max(65_535).nullable().default(null),
+  /** Share of contexts in the field order of queries: source, destination, time, result. */
   queryOrderShare: share.default(0),
+  /** Share of contexts with an unknown source: random bytes replace the end of each source address. */
   unknownSourceShare: share.default(0),
+  /** Share of contexts whose history features only come from older RTTs of each pair. */
   staleHistoryShare: share.default(0),
 });
 

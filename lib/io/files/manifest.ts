@@ -24,10 +24,12 @@ const inputsSchema = z.array(z.object({ path: z.string(), sizeBytes: z.number(),
 const nameSchema = z.string().refine(isWithinFolder, {
   error: ({ input }) => `it lists ${JSON.stringify(input)} as output, expected names within its folder`,
 });
-const outputSchema: z.ZodType<ManifestOutput> = z.object({
+const outputSchema = z.object({
+  /** Relative to the folder. */
   path: nameSchema,
   sizeBytes: z.number(),
   sha256: z.string(),
+  /** From {@link hashOfEnds}. */
   endsSha256: z.string(),
   counts: z.record(z.string(), z.number()).optional(),
 });
@@ -51,15 +53,7 @@ const manifestSchema = z.object({
 export type Manifest = z.infer<typeof manifestSchema>;
 /** The fields known when a {@link Manifest} is started. */
 export type ManifestStart = Pick<Manifest, "stage" | "inputs" | "inputManifests" | "options">;
-export interface ManifestOutput {
-  /** Relative to the folder. */
-  path: string;
-  sizeBytes: number;
-  sha256: string;
-  /** From {@link hashOfEnds}. */
-  endsSha256: string;
-  counts?: Record<string, number> | undefined;
-}
+export type ManifestOutput = z.infer<typeof outputSchema>;
 
 /** Starts the manifest of a stage with the current software version. */
 export function newManifest({ stage, inputs, inputManifests, options }: ManifestStart): Manifest {

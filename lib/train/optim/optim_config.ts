@@ -16,56 +16,40 @@ const momentum = z.number().min(0).max(0.999999);
 const learningRate = z.number().positive().max(1000);
 const weightDecay = z.number().min(0).max(100);
 
-/** AdamW: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019. */
-export interface AdamWConfig {
-  /** Distinguishes the rules. */
-  kind: "adamw";
-  /** Learning rate at width 768, before the schedule; at most 1,000. */
-  learningRate: number;
-  /** Decay of the first moment, 0 to 0.999999. */
-  beta1: number;
-  /** Decay of the second moment, 0 to 0.999999. */
-  beta2: number;
-  /** Added to the root of the second moment; 1e-30 to 1, so that it is not 0 in float32. */
-  epsilon: number;
-  /** Decoupled weight decay at the start, 0 to 100; it falls linearly to 0 over the run. */
-  weightDecay: number;
-}
-
-/** Muon, for matrices only: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024. */
-export interface MuonConfig {
-  /** Distinguishes the rules. */
-  kind: "muon";
-  /** Learning rate at width 768, before the schedule; at most 1,000. */
-  learningRate: number;
-  /** mu after the warm-up, 0 to 0.999999. */
-  momentum: number;
-  /** mu at the start, 0 to 0.999999. */
-  initialMomentum: number;
-  /** Steps over which mu rises linearly, up to 1,000,000,000. */
-  momentumWarmupSteps: number;
-  /** Decoupled weight decay at the start, 0 to 100; it falls linearly to 0 over the run. */
-  weightDecay: number;
-}
-
 /** The rule of a group of parameters. Each kind has its own keys. */
 type GroupConfig = AdamWConfig | MuonConfig;
 
+/** AdamW: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019. */
+export type AdamWConfig = z.infer<typeof adamWSchema>;
 const adamWSchema = z.strictObject({
+  /** Distinguishes the rules. */
   kind: z.literal("adamw"),
+  /** Learning rate at width 768, before the schedule; at most 1,000. */
   learningRate,
+  /** Decay of the first moment, 0 to 0.999999. */
   beta1: momentum.default(0.8),
+  /** Decay of the second moment, 0 to 0.999999. */
   beta2: momentum.default(0.95),
+  /** Added to the root of the second moment; 1e-30 to 1, so that it is not 0 in float32. */
   epsilon: z.number().min(1e-30).max(1).default(1e-8),
+  /** Decoupled weight decay at the start, 0 to 100; it falls linearly to 0 over the run. */
   weightDecay: weightDecay.default(0.1),
 });
 
+/** Muon, for matrices only: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024. */
+export type MuonConfig = z.infer<typeof muonSchema>;
 const muonSchema = z.strictObject({
+  /** Distinguishes the rules. */
   kind: z.literal("muon"),
+  /** Learning rate at width 768, before the schedule; at most 1,000. */
   learningRate,
+  /** mu after the warm-up, 0 to 0.999999. */
   momentum: momentum.default(0.95),
+  /** mu at the start, 0 to 0.999999. */
   initialMomentum: momentum.default(0.85),
+  /** Steps over which mu rises linearly, up to 1,000,000,000. */
   momentumWarmupSteps: z.int().min(0).max(1e9).default(300),
+  /** Decoupled weight decay at the start, 0 to 100; it falls linearly to 0 over the run. */
   weightDecay: weightDecay.default(0.1),
 });
 
