@@ -9,6 +9,7 @@ import { type Adaptation, AdaptedModel, type AdaptOptions, requireRows } from ".
 import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt_defaults.ts";
 import { addressesOf, unknownAddresses, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatLoss, formatSeconds } from "../lib/base/text.ts";
+import type { OptionsOf } from "../lib/cli/command.ts";
 import { defineStage, serveStage, snakeKeys, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { CHECKPOINTS } from "../lib/io/files/checkpoint_folder.ts";
@@ -112,18 +113,10 @@ export const adaptStage = defineStage(adaptCommand, async (options, stage): Prom
 
 async function make(
   model: AdaptedModel,
-  { checkpoint, output, config, base, input, maxMeasurements, merge, fit, reading, readings }: {
-    checkpoint: string;
-    output: string;
-    config: RunConfig;
-    base: AdaptedFrom;
-    input: readonly string[];
-    maxMeasurements: number;
-    merge: boolean;
-    fit: Omit<AdaptOptions, "adapted">;
-    reading: ReadingOptions;
-    readings: Readings;
-  },
+  { checkpoint, output, config, base, input, maxMeasurements, merge, fit, reading, readings }:
+    & Pick<Options, "checkpoint" | "input" | "merge">
+    & FitOptions
+    & { config: RunConfig; readings: Readings },
   { staged, stage }: { staged: Output; stage: StageContext },
 ): Promise<void> {
   const asked = fit.addresses && new Set(fit.addresses);
@@ -180,15 +173,15 @@ function givenAddresses(text: string | undefined): string[] | undefined {
   return parts.map((part) => formatAddress(addressOf("addresses", part))).sort();
 }
 
-interface FollowOptions {
-  output: string;
+type Options = OptionsOf<typeof adaptCommand>;
+
+interface FitOptions extends Pick<Options, "output" | "maxMeasurements"> {
   base: AdaptedFrom;
-  everyLines: number;
-  everySeconds: number;
-  maxMeasurements: number;
   fit: Omit<AdaptOptions, "adapted">;
   reading: ReadingOptions;
 }
+
+type FollowOptions = FitOptions & Pick<Options, "everyLines" | "everySeconds">;
 
 /**
  * Follows standard input to its end. A killed run loses the measurements after the last published checkpoint,

@@ -3,7 +3,7 @@ import { addressFault } from "../lib/data/addresses/ip_prefix.ts";
 import { csvField } from "../lib/base/text.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
-import { loadModel } from "../lib/query/files/load_model.ts";
+import { loadModel, type LoadOptions } from "../lib/query/files/load_model.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
@@ -23,22 +23,12 @@ export function addressOf(option: string, text: string): Uint8Array {
 
 /** Loads the model of `--checkpoint`, as modified by other options. */
 export async function askedModel(
-  { checkpoint, calibration, noPool, geo, names }: {
-    checkpoint: string;
-    calibration?: string | undefined;
-    noPool: boolean;
-    geo: readonly string[];
-    names: readonly string[];
-  },
+  { checkpoint, calibration, noPool, geo, names }:
+    & Required<Pick<LoadOptions, "geo" | "names" | "noPool">>
+    & { checkpoint: string; calibration?: string | undefined },
   { log }: Pick<StageContext, "log">,
 ): Promise<PingModel> {
-  return await loadModel(checkpoint, {
-    calibration,
-    noPool,
-    geo,
-    names,
-    onLog: log,
-  });
+  return await loadModel(checkpoint, { calibration, noPool, geo, names, onLog: log });
 }
 
 /** Options of how to read `--context`. */

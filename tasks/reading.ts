@@ -9,6 +9,7 @@ import { parseColumns } from "../lib/data/formats/table.ts";
 import { isZone, parseTimeUs } from "../lib/data/formats/time_text.ts";
 import { Readings } from "../lib/data/formats/reading.ts";
 import { describeRejected, describeSkipped, totalOf } from "../lib/data/measurement_files/rejects.ts";
+import type { LeftOut } from "../lib/query/files/measurement_files.ts";
 import type { importCommand } from "./import.command.ts";
 
 export type GivenReading = Partial<
@@ -64,13 +65,6 @@ export function identityOf(
 ): Record<string, unknown> {
   const values = { ...plain, ...(columns && { columns: [...columns] }) };
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-}
-
-interface LeftOut {
-  rejected?: Record<string, number>;
-  skipped: Record<string, number>;
-  /** A warning about the unit of the RTTs. */
-  advice: string | undefined;
 }
 
 /** Logs how many rows of files were left out, if any, and a warning about the unit of their RTTs. */

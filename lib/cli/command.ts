@@ -67,11 +67,8 @@ export interface Command<O extends Options = Options> {
 }
 
 /** A command with several kinds, such as `query rtt`. */
-export interface Group<K extends Record<string, Command> = Record<string, Command>> {
-  readonly name: string;
-  summary: string;
-  reads?: string;
-  writes?: string;
+export interface Group<K extends Record<string, Command> = Record<string, Command>>
+  extends Pick<Command, "name" | "summary" | "reads" | "writes"> {
   kinds: K;
 }
 

@@ -15,14 +15,8 @@ import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 /** The longest gap between two times in vocabulary v2, which has 4 bytes. */
 const MAX_GAP_S = 2 ** 32 - 1;
 
-/** A query for an RTT distribution. */
-export interface RttQuery {
-  /** Source address, 4 or 16 bytes. */
-  source: Uint8Array;
-  /** Destination address, of the same length as the source. */
-  destination: Uint8Array;
-  /** Unix seconds; null for any time. */
-  timeS: number | null;
+/** A query for an RTT distribution, at any time if `timeS` is null. The addresses are of the same length, 4 or 16 bytes. */
+export interface RttQuery extends Pick<TokenMeasurement, "source" | "destination" | "timeS"> {
   /** Earlier measurements, oldest first. The newest that fit in the model's sequence are used. */
   context: readonly TokenMeasurement[];
   /** The pair's newest measurements, oldest first (default: those from training, then from the context). */

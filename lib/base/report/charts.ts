@@ -186,13 +186,8 @@ function channelOf(field: string, axisOf: ChartAxis): Chart {
 }
 
 /** Bars between the bounds of bins, and lines across the whole plot. */
-interface HistogramChart {
+interface HistogramChart extends Omit<LineChart, "curves" | "hasLegend"> {
   bins: readonly { low: number; high: number; value: number }[];
-  x: ChartAxis;
-  y: ChartAxis;
-  /** In pixels, without axes; 340 by 240 by default. */
-  width?: number;
-  height?: number;
   /** Horizontal lines at a y, or vertical lines at an x below a name above the plot. */
   lines?: readonly ({ x: number; label: string } | { y: number; isDashed: boolean })[];
 }

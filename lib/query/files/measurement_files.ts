@@ -89,15 +89,20 @@ export class MeasurementFiles {
   }
 }
 
-interface FileMeasurements {
-  /** The newest measurements in time order; those without a time come first. */
-  measurements: TokenMeasurement[];
-  numRead: number;
-  /** Number of unusable rows by reason, and of results that say nothing about a path by kind. */
-  rejected: Record<string, number>;
+/** What was not read. */
+export interface LeftOut {
+  /** Number of unusable rows by reason, if any may be. */
+  rejected?: Record<string, number>;
+  /** Number of results that say nothing about a path, by kind. */
   skipped: Record<string, number>;
   /** A warning if the RTTs look like another unit. */
   advice: string | undefined;
+}
+
+interface FileMeasurements extends Required<LeftOut> {
+  /** The newest measurements in time order; those without a time come first. */
+  measurements: TokenMeasurement[];
+  numRead: number;
 }
 
 /**
@@ -142,16 +147,12 @@ export async function readMeasurementFiles(
   return { measurements: trim(), numRead, rejected: rejects.counts, skipped, advice };
 }
 
-interface FileContext {
+interface FileContext extends LeftOut {
   /** At most 4,096, oldest first. */
   measurements: TokenMeasurement[];
   isSorted: boolean;
   /** Number of measurements skipped because they are later. */
   numLater: number;
-  /** Number of results that say nothing about a path, by kind. */
-  skipped: Record<string, number>;
-  /** A warning if the RTTs look like another unit. */
-  advice: string | undefined;
 }
 
 /**

@@ -36,6 +36,16 @@ export function adamWHyper(at: AdamWStep): Float32Array<ArrayBuffer> {
   );
 }
 
+/** The tensors that a step reads and updates. */
+interface AdamWTensors {
+  parameter: Tensor;
+  gradient: Tensor;
+  expAvg: Tensor;
+  expAvgSq: Tensor;
+  hyper: Tensor;
+  clip: Tensor;
+}
+
 /**
  * Adds one step of AdamW for one tensor to a program.
  *
@@ -45,17 +55,8 @@ export function adamWHyper(at: AdamWStep): Float32Array<ArrayBuffer> {
  */
 export function addAdamW(
   program: Program,
-  args: {
-    parameter: Tensor;
-    gradient: Tensor;
-    expAvg: Tensor;
-    expAvgSq: Tensor;
-    hyper: Tensor;
-    clip: Tensor;
-    length: number;
-  },
+  { parameter, gradient, expAvg, expAvgSq, hyper, clip, length }: AdamWTensors & { length: number },
 ): void {
-  const { parameter, gradient, expAvg, expAvgSq, hyper, clip, length } = args;
   const kernel = "adamw";
   requireMultiple(kernel, { length }, 4);
   requireLength(kernel, length, { parameter, gradient, expAvg, expAvgSq });
@@ -78,18 +79,7 @@ export function addAdamW(
  */
 export function addAdamWRows(
   program: Program,
-  args: {
-    slotRows: Tensor;
-    gradient: Tensor;
-    parameter: Tensor;
-    expAvg: Tensor;
-    expAvgSq: Tensor;
-    numUpdates: Tensor;
-    hyper: Tensor;
-    clip: Tensor;
-    slots: number;
-    width: number;
-  },
+  args: AdamWTensors & { slotRows: Tensor; numUpdates: Tensor; slots: number; width: number },
 ): void {
   const { slotRows, gradient, parameter, expAvg, expAvgSq, numUpdates, hyper, clip, slots, width } = args;
   const kernel = "adamw_rows";

@@ -179,14 +179,9 @@ function splitsOf({ m, n, k }: GemmShape): number {
  */
 export function addGemm(
   program: Program,
-  args: {
-    kind: GemmKind;
-    m: number;
-    n: number;
-    k: number;
+  args: GemmShape & {
     batch?: number;
-    strides?: { a?: number; b?: number; c?: number };
-    terms?: number;
+    strides?: { c?: number };
     a: Tensor;
     b: Tensor;
     c: Tensor;

@@ -19,6 +19,7 @@ import type { Rejection } from "../../formats/format.ts";
 import { readMeasurements, type SourcedBatch, surveyInputs } from "../../measurement_files/parquet_reader.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "../../measurement_files/parquet_writer.ts";
 import { RejectLog } from "../../measurement_files/rejects.ts";
+import type { StageSummary } from "../../probe_rows/sharded_stage.ts";
 import { listSplitInputs, SPLIT_NAMES, type SplitInputs, sumBySplit } from "../../probe_rows/splits.ts";
 import { DEFAULT_SAMPLING, numContextsOfRow, sampleContext } from "../../tokens/contexts.ts";
 import { decodeRttCode, encodeRttCode } from "../../tokens/rtt_code.ts";
@@ -74,21 +75,14 @@ export interface V2Options extends CommonOptions {
   onCorrupt: "error" | "skip";
 }
 
-export interface PretokenizeSummary {
+/** `inputRows`: measurements or probe rows; `splits`: sums by split, or `all` if the input has no splits. */
+export interface PretokenizeSummary extends Omit<StageSummary, "timeCuts" | "rowsPerSecond"> {
   sequences: number;
   tokens: number;
-  /** Number of measurements or probe rows read. */
-  inputRows: number;
-  rejected: Record<string, number>;
-  /** Sums by split; `all` if the input has no splits. */
-  splits: Record<string, Record<string, number>>;
   /** Other figures of the run: the clip of RTTs in microseconds, and the number of skipped damaged chunks. */
   further: Record<string, number>;
   /** Output files, relative to the folder. */
   outputs: string[];
-  seconds: number;
-  peakMemoryBytes: number;
-  wasComplete: boolean;
 }
 
 /**
