@@ -32,7 +32,7 @@ import { HttpServer } from "../lib/serve/server.ts";
 import { watchMetrics } from "../lib/serve/watched.ts";
 import { AppendedLines } from "../lib/io/files/appended_lines.ts";
 import { systemCode } from "../lib/io/files/file_errors.ts";
-import { exists } from "../lib/io/files/inputs.ts";
+import { infoOf } from "../lib/io/files/inputs.ts";
 import { printLine } from "../lib/io/files/standard_output.ts";
 import { OutputFile, writeOutputFile } from "../lib/io/files/output_file.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
@@ -271,7 +271,7 @@ function openAlarms(
   { output, follow, overwrite }: Options,
   told: ToldAlarms,
 ): JsonLinesOutput | AppendedLines {
-  const isAppended = follow && output !== undefined && (!exists(output) || Deno.statSync(output).isFile);
+  const isAppended = follow && output !== undefined && (infoOf(output)?.isFile ?? true);
   if (!isAppended) return new JsonLinesOutput(output, ownOutput("watch --output", overwrite));
   return new AppendedLines(output, {
     stage: "watch",

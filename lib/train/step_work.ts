@@ -85,7 +85,7 @@ interface Bucket {
   readonly names: string[];
   readonly staging: GPUBuffer;
   readonly sums: Float32Array<ArrayBuffer>;
-  readonly compressed: CompressedSum | undefined;
+  readonly exchange: ExchangeSum;
   /** How much of `staging` the current step uses. */
   numBytes: number;
 }
@@ -178,10 +178,8 @@ export class GradientExchange {
       size: 4 * length,
       usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
     });
-    const compressed = this.#format === "f32"
-      ? undefined
-      : new CompressedSum(this.#ranks, length, { format: this.#format });
-    return { names, staging, sums: new Float32Array(length), compressed, numBytes: 0 };
+    const exchange = sumOf(this.#ranks, length, { format: this.#format });
+    return { names, staging, sums: new Float32Array(length), exchange, numBytes: 0 };
   }
 
   /** Sums the buckets, each as soon as it is computed, in the same order on all ranks. */
@@ -201,10 +199,10 @@ export class GradientExchange {
     this.#gpu.check();
   }
 
-  async #sum({ names, staging, sums, compressed, numBytes }: Bucket): Promise<void> {
+  async #sum({ names, staging, sums, exchange, numBytes }: Bucket): Promise<void> {
     const own = new Float32Array(staging.getMappedRange(0, numBytes));
     const all = sums.subarray(0, own.length);
-    await (compressed ?? this.#ranks).sum(own, all);
+    await exchange.sum(own, all);
     staging.unmap();
     let start = 0;
     for (const name of names) {
@@ -330,7 +328,7 @@ class LocalSteps implements StepWork {
     this.#deltas = new Float32Array(length);
     this.#sums = new Float32Array(length);
     this.#sum = sumOf(ranks, length, { format: config.exchangeDtype, keepsErrors: true });
-    this.#sumRows = sumOf(ranks, this.#rows.length, { format: config.exchangeDtype, keepsErrors: false });
+    this.#sumRows = sumOf(ranks, this.#rows.length, { format: config.exchangeDtype });
   }
 
   /** Starts from the model's weights, which are the same on all ranks. */
@@ -479,7 +477,7 @@ type ExchangeSum = Pick<CompressedSum, "sum"> & Partial<Pick<CompressedSum, "err
 function sumOf(
   ranks: Communicator,
   maxLength: number,
-  { format, keepsErrors }: { format: TrainConfig["exchangeDtype"]; keepsErrors: boolean },
+  { format, keepsErrors = false }: { format: TrainConfig["exchangeDtype"]; keepsErrors?: boolean },
 ): ExchangeSum {
   if (format !== "f32") return new CompressedSum(ranks, maxLength, { format, keepsErrors });
   return { sum: async (own, sums) => void await ranks.sum(own, sums) };

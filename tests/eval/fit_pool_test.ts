@@ -21,6 +21,7 @@ import { indexOfCode } from "../../lib/model/pool/kernel_mixture.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { claimRows, DataSurvey } from "../../lib/train/autosize.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { SMALL, SMALL_RUN } from "../train/small_run.ts";
 import { writeUntrainedRun } from "../train/untrained_run.ts";
@@ -161,51 +162,47 @@ function rowsBetweenCities(hours: number, first: number): ProbeRow[] {
 }
 
 Deno.test("fitPoolOf() fits a pool that uses the places of unknown addresses", async () => {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const rows = join(folder, "rows");
-    const train = rowsBetweenCities(3, 0);
-    await writeRows(rows, "train", train);
-    await writeRows(rows, "val", rowsBetweenCities(1, 5));
-    const blocks = [...BLOCKS, UNMEASURED.slice(0, -2)];
-    const table = PlaceTable.of({
-      locate: (address) =>
-        blocks.includes(address.slice(0, 3).join(".")) ? CITIES[address.slice(0, 2).join(".")] : undefined,
-      visitBounds: (length, visit) => {
-        if (length === 16) return;
-        for (const block of blocks) {
-          const start = addressNumber(addressBytes(`${block}.0`));
-          for (const bound of [start, start + 256]) visit(bound);
-        }
-      },
-    }).encode();
-    const config = loadConfig(SMALL_RUN, [
-      ...Object.entries(SMALL).map(([key, value]) => `${key}=${value}`),
-      'model.prefixVectors={"rows":1024}',
-      'model.coordinates={"nodes":128,"rank":4}',
-      `model.places={"tableSize":${table.length / 3}}`,
-    ]);
-    const weights = initialParameters(config.model, 7);
-    const places = { table, numAddresses: 0, numLocated: 0, misplaced: [] };
-    const survey = DataSurvey.of(new MemoryRowSource(train));
-    claimRows(config.model, weights, survey, places);
-    const trainingData = {
-      summary: survey.counts.summary({ origin: "", isSynthetic: true }),
-      known: survey.counts.table(),
-    };
-    writeUntrainedRun(join(folder, "run"), { config, weights, trainingData });
-    const { directory } = loadCheckpoint(join(folder, "run"));
-    const options = { checkpoint: directory, dataDir: rows, validationDirs: [rows], seed: 0 };
-    assert(await fitPoolOf({ ...options, maxMeasurements: 300 }));
-    using model = await PingModel.from(loadCheckpoint(directory));
-    const rtt = await model.rttDistribution({ src: "10.1.10.1", dst: UNMEASURED });
-    assertAlmostEquals(rtt.quantileMs(0.5), RTTS_MS["12"], 5);
-    // The location of this address is unknown.
-    const nowhere = await model.rttDistribution({ src: "10.1.10.1", dst: "10.2.9.1" });
-    assert(nowhere.cdf(100) - nowhere.cdf(80) < rtt.cdf(100) - rtt.cdf(80) - 0.2);
-    const errors = Object.values(await validationErrors({ ...options, maxMeasurements: 50 }));
-    assert(errors.length === 1 && errors[0] > 0 && errors[0] < 60, `${errors}`);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using folder = new TemporaryFolder();
+  const rows = folder.at("rows");
+  const train = rowsBetweenCities(3, 0);
+  await writeRows(rows, "train", train);
+  await writeRows(rows, "val", rowsBetweenCities(1, 5));
+  const blocks = [...BLOCKS, UNMEASURED.slice(0, -2)];
+  const table = PlaceTable.of({
+    locate: (address) =>
+      blocks.includes(address.slice(0, 3).join(".")) ? CITIES[address.slice(0, 2).join(".")] : undefined,
+    visitBounds: (length, visit) => {
+      if (length === 16) return;
+      for (const block of blocks) {
+        const start = addressNumber(addressBytes(`${block}.0`));
+        for (const bound of [start, start + 256]) visit(bound);
+      }
+    },
+  }).encode();
+  const config = loadConfig(SMALL_RUN, [
+    ...Object.entries(SMALL).map(([key, value]) => `${key}=${value}`),
+    'model.prefixVectors={"rows":1024}',
+    'model.coordinates={"nodes":128,"rank":4}',
+    `model.places={"tableSize":${table.length / 3}}`,
+  ]);
+  const weights = initialParameters(config.model, 7);
+  const places = { table, numAddresses: 0, numLocated: 0, misplaced: [] };
+  const survey = DataSurvey.of(new MemoryRowSource(train));
+  claimRows(config.model, weights, survey, places);
+  const trainingData = {
+    summary: survey.counts.summary({ origin: "", isSynthetic: true }),
+    known: survey.counts.table(),
+  };
+  writeUntrainedRun(folder.at("run"), { config, weights, trainingData });
+  const { directory } = loadCheckpoint(folder.at("run"));
+  const options = { checkpoint: directory, dataDir: rows, validationDirs: [rows], seed: 0 };
+  assert(await fitPoolOf({ ...options, maxMeasurements: 300 }));
+  using model = await PingModel.from(loadCheckpoint(directory));
+  const rtt = await model.rttDistribution({ src: "10.1.10.1", dst: UNMEASURED });
+  assertAlmostEquals(rtt.quantileMs(0.5), RTTS_MS["12"], 5);
+  // The location of this address is unknown.
+  const nowhere = await model.rttDistribution({ src: "10.1.10.1", dst: "10.2.9.1" });
+  assert(nowhere.cdf(100) - nowhere.cdf(80) < rtt.cdf(100) - rtt.cdf(80) - 0.2);
+  const errors = Object.values(await validationErrors({ ...options, maxMeasurements: 50 }));
+  assert(errors.length === 1 && errors[0] > 0 && errors[0] < 60, `${errors}`);
 });

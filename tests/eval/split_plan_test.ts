@@ -60,8 +60,8 @@ Deno.test("surveyMeasurements() counts addresses over all files and groups by pr
   using folder = new TemporaryFolder();
   const [a, b, c] = ["a", "b", "c"].map((name) => folder.at(`${name}.parquet`));
   const batch = makeBatch(60);
-  writeParquet(a, [batch]);
-  writeParquet(b, [{ ...batch, prbId: batch.prbId.with(7, NaN) }]);
+  writeParquet(a, batch);
+  writeParquet(b, { ...batch, prbId: batch.prbId.with(7, NaN) });
   using writer = MeasurementParquetWriter.create(c, { optionalColumns: ["msmId"] });
   writer.append(batch);
   writer.close();

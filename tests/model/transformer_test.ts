@@ -202,9 +202,12 @@ testOnDevice("create() rejects a model too large for the adapter's buffers", asy
 
 const TINY = tinyConfig();
 
-async function halfModel(registry: KernelRegistry, options: Partial<ModelExtent> = {}): Promise<Transformer> {
-  const extent = { batchSize: BATCH_SIZE, training: true, dtype: "f16", ...options } as const;
-  const model = await Transformer.create(registry, TINY, extent);
+async function halfModel(registry: KernelRegistry): Promise<Transformer> {
+  const model = await Transformer.create(registry, TINY, {
+    batchSize: BATCH_SIZE,
+    training: true,
+    dtype: "f16",
+  });
   model.load(toFloat32(tinyWeights(TINY)));
   return model;
 }

@@ -35,7 +35,7 @@ Deno.test("query rtt --queries answers every line except a bad one and exits wit
 Deno.test("queries refuse invalid times, skip context after --time and report it", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const context = join(folder, "context.parquet");
-    writeParquet(context, [makeBatch(40)]);
+    writeParquet(context, makeBatch(40));
     const { measurements } = await readContext(context);
     const timeS = measurements[29].timeS ?? 0;
     const commands = [

@@ -82,8 +82,8 @@ function inRun(work: (checkpointsDir: string, run: string) => void): void {
   work(join(run, "checkpoints"), run);
 }
 
-function saveSteps(checkpointsDir: string, steps: number[], keep = 10): void {
-  for (const step of steps) saveCheckpoint(checkpointsDir, contentAt(step), { keep });
+function saveSteps(checkpointsDir: string, steps: number[]): void {
+  for (const step of steps) saveCheckpoint(checkpointsDir, contentAt(step), { keep: 10 });
 }
 
 function stepsOf(checkpointsDir: string): number[] {

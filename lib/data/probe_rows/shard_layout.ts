@@ -10,7 +10,7 @@
 import { basename, dirname, join } from "@std/path";
 import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
-import { type ArrayTask, shareOf, taskSuffix } from "../../io/files/array_task.ts";
+import { type ArrayTask, padded, shareOf, taskSuffix } from "../../io/files/array_task.ts";
 import type { IsRead } from "../../io/files/inputs.ts";
 import { readManifest } from "../../io/files/manifest.ts";
 import { realPath } from "../../io/files/real_path.ts";
@@ -95,10 +95,6 @@ function shardOfParquetName(path: string): number | undefined {
 /** For example `train/train-00000-of-00016.arrayrecord`. */
 export function recordShardName({ split, shard }: Shard, numShards: number): string {
   return `${split}/${split}-${padded(shard)}-of-${padded(numShards)}.arrayrecord`;
-}
-
-function padded(number: number): string {
-  return String(number).padStart(5, "0");
 }
 
 /** Options of `shard` that determine the shard of a source. */

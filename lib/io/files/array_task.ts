@@ -64,6 +64,7 @@ export function shareOf({ index, count }: ArrayTask, total: number): [first: num
   return [Math.floor(total * (index - 1) / count), Math.floor(total * index / count)];
 }
 
-function padded(number: number): string {
+/** A number as in the names of files. */
+export function padded(number: number): string {
   return String(number).padStart(5, "0");
 }

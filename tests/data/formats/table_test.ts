@@ -12,10 +12,6 @@ function found(text: string, options: Partial<ReadingOptions> = {}) {
   return foundIn(text, { src: undefined, ...options });
 }
 
-function detailsOf(text: string, options: Partial<ReadingOptions> = {}): string[] {
-  return found(text, options).flatMap(({ finding }) => "reason" in finding ? [faultText(finding)] : []);
-}
-
 Deno.test("a table: named columns in any order, quoted or not, among other columns", () => {
   const rows = [
     "note,ms,to,when,from",
@@ -383,7 +379,7 @@ Deno.test("a table: each unusable row is rejected with its reason and line", () 
   ];
   const text = ["time,src,dst,rtt,msm_id", ...bad.map(([, line]) => line)].join("\n");
   assertEquals(othersOf(found(text)), bad.map(([reason], i) => [i + 2, reason]));
-  const details = detailsOf(text);
+  const details = found(text).flatMap(({ finding }) => "reason" in finding ? [faultText(finding)] : []);
   const advice =
     "it looks like milliseconds, expected Unix seconds, such as 1767225600; name the column with " +
     "--columns time_ms=NAME";

@@ -28,7 +28,10 @@ export function makeBatch(numRows: number, from = 0): Required<MeasurementBatch>
   };
 }
 
-export function writeParquet(path: string, batches: MeasurementBatch[]): { rows: number; sizeBytes: number } {
+export function writeParquet(
+  path: string,
+  ...batches: MeasurementBatch[]
+): { rows: number; sizeBytes: number } {
   using writer = MeasurementParquetWriter.create(path);
   for (const batch of batches) writer.append(batch);
   return writer.close();

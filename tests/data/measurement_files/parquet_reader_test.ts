@@ -29,7 +29,7 @@ Deno.test("readMeasurements() reads what MeasurementParquetWriter wrote, over se
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     const numRows = ROW_GROUP_ROWS + 1234;
-    const written = writeParquet(path, [makeBatch(100_000), makeBatch(numRows - 100_000, 100_000)]);
+    const written = writeParquet(path, makeBatch(100_000), makeBatch(numRows - 100_000, 100_000));
     assertEquals(written, { rows: numRows, sizeBytes: Deno.statSync(path).size });
     const { batches, rejects } = await readAll([path], { batchRows: 50_000 });
     assertEquals(rejects.counts, {});
@@ -43,7 +43,7 @@ Deno.test("readMeasurements() omits optional columns that are absent or not requ
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     const { msmId, prbId: _prbId, sizeBytes, packetErrorCount: _lost, ...needed } = makeBatch(10);
-    writeParquet(path, [{ ...needed, msmId, sizeBytes }]);
+    writeParquet(path, { ...needed, msmId, sizeBytes });
     const [all] = (await readAll([path])).batches;
     assert(all.msmId && all.sizeBytes && !all.prbId && !all.packetErrorCount);
     const [some] = (await readAll([path], { columns: ["sizeBytes"] })).batches;
@@ -111,7 +111,7 @@ Deno.test("readMeasurements() names the file and the column that is missing or o
 Deno.test("readMeasurements() checks every file before it yields the first batch", () =>
   withFolder(async (folder) => {
     const good = `${folder}/good.parquet`;
-    writeParquet(good, [makeBatch(10)]);
+    writeParquet(good, makeBatch(10));
     const bad = writeForeign(folder, columns({ rtt: null }));
     const reading = readMeasurements([good, bad], { rejects: new RejectLog() });
     await assertRejects(() => reading.next(), FormatError, "column rtt is missing");
@@ -127,7 +127,7 @@ Deno.test("readMeasurements() rejects files that are not Parquet or are truncate
       FormatError,
       "it does not start with PAR1, expected a Parquet file",
     );
-    writeParquet(path, [makeBatch(500)]);
+    writeParquet(path, makeBatch(500));
     const whole = Deno.readFileSync(path);
     for (let size = 0; size < whole.length; size += 97) {
       Deno.writeFileSync(path, whole.subarray(0, size));
@@ -139,7 +139,7 @@ Deno.test("readMeasurements() rejects files that are not Parquet or are truncate
 Deno.test("readMeasurements() turns damaged bytes into a FormatError or rejected rows, and never hangs", () =>
   withFolder(async (folder) => {
     const own = `${folder}/own.parquet`;
-    writeParquet(own, [makeBatch(2000)]);
+    writeParquet(own, makeBatch(2000));
     const foreign = writeForeign(folder, [
       { name: "event_time", data: Array.from({ length: 2000 }, (_, i) => BigInt(TIME_S + i)), schema: int64 },
       { name: "src_addr", data: Array.from({ length: 2000 }, (_, i) => `192.0.2.${i % 9}`), schema: text },
@@ -174,7 +174,7 @@ Deno.test("a flipped bit in a page that MeasurementParquetWriter wrote is detect
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
     const { eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, numRows } = makeBatch(2000);
-    writeParquet(path, [{ eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, numRows }]);
+    writeParquet(path, { eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, numRows });
     const whole = Deno.readFileSync(path);
     for (let at = 40; at < 2000; at += 61) { // inside the zstd frame of the first column
       const damaged = whole.slice();

@@ -118,7 +118,7 @@ Deno.test("Parquet: long tables, tables of routes and RTTs as text are read as i
 
 Deno.test("ownReading() knows the files of this program, unless columns are named", () =>
   withFolder(async (folder) => {
-    writeParquet(`${folder}/own.parquet`, [makeBatch(10)]);
+    writeParquet(`${folder}/own.parquet`, makeBatch(10));
     const reading = await ownReading(`${folder}/own.parquet`, USUAL_READING);
     assertEquals([reading?.format, reading?.destination], ["parquet", "dst_addr"]);
     const columns = parseColumns("rtt=rtt");

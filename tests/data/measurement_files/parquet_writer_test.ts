@@ -48,7 +48,7 @@ function chunksOf(path: string) {
 Deno.test("MeasurementParquetWriter writes what another reader reads, over several row groups", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
-    writeParquet(path, [makeBatch(ROW_GROUP_ROWS + 77)]);
+    writeParquet(path, makeBatch(ROW_GROUP_ROWS + 77));
     assertEquals(chunksOf(path).num_rows, BigInt(ROW_GROUP_ROWS + 77));
     const rowStart = ROW_GROUP_ROWS - 300;
     assertEquals(await readWithHyparquet(path, { rowStart }), wantedRows(makeBatch(377, rowStart)));
@@ -60,7 +60,7 @@ Deno.test("MeasurementParquetWriter dictionary-encodes columns with few distinct
     const batch = makeBatch(5000);
     batch.srcAddr = batch.srcAddr.map((_, row) => `10.1.${row >> 8}.${row & 255}`); // all different
     batch.msmId = Float64Array.from(batch.msmId, (_, row) => row % 3 === 0 ? NaN : 2 ** 40 + row);
-    writeParquet(path, [batch]);
+    writeParquet(path, batch);
     const { chunks: [chunks] } = chunksOf(path);
     assertEquals(chunks.src_addr?.encodings, ["PLAIN"]);
     assertEquals(chunks.msm_id?.encodings, ["PLAIN"]);
@@ -98,7 +98,7 @@ Deno.test("MeasurementParquetWriter writes the range of each column to the foote
     const batch = makeBatch(1000);
     // The order of UTF-8 counts, in which the first is larger; in UTF-16 the second is.
     [batch.srcAddr[3], batch.srcAddr[5]] = ["\u{1f600}", "\uffee"];
-    writeParquet(path, [batch]);
+    writeParquet(path, batch);
     const { chunks: [chunks], row_groups, num_rows } = chunksOf(path);
     const range = (
       name: string,

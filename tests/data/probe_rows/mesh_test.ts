@@ -70,7 +70,7 @@ Deno.test("probe-rows writes test-only sets, which are evaluated with another se
   const { numRows, eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs } = makeBatch(500);
   const batch = { numRows, eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs };
   // Rows with a single time cannot be divided by time.
-  writeParquet(folder.at("in.parquet"), [{ ...batch, eventTimeUs: eventTimeUs.fill(eventTimeUs[0]) }]);
+  writeParquet(folder.at("in.parquet"), { ...batch, eventTimeUs: eventTimeUs.fill(eventTimeUs[0]) });
   for (const mode of SPLIT_MODES) {
     const make = async (ratios: readonly [number, number, number]) => {
       const [inputs, output] = [[folder.at("in.parquet")], folder.at(`${mode}-${ratios}`)];

@@ -8,9 +8,10 @@ import { dirname } from "@std/path";
 import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
-import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import type { SplitRatios } from "../../../lib/data/probe_rows/splits.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
+
+export { writeParquet } from "../measurement_files/batches.ts";
 
 /** First time of the samples in µs since 1970: 2025-06-24T00:00:00Z. */
 export const FIRST_TIME_US = Date.UTC(2025, 5, 24) * 1000;
@@ -77,12 +78,6 @@ export function cutsOf(
     return sorted[firstOfTimes.reduce((best, row) => distance(row) < distance(best) ? row : best)];
   };
   return { valUs: cutAt(train), testUs: cutAt(test === 0 ? 1 : train + val) };
-}
-
-export function writeParquet(path: string, batch: MeasurementBatch): void {
-  const writer = MeasurementParquetWriter.create(path);
-  writer.append(batch);
-  writer.close();
 }
 
 /** Writes a batch with row groups as small as those of other programs can be. */

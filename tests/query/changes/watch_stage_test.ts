@@ -4,7 +4,7 @@ import { join } from "@std/path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
-import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 import { until } from "../../until.ts";
 import { SIGNATURE_HEADER, signatureOf } from "../../../lib/cli/webhook.ts";
 import { writeParquet } from "../../data/measurement_files/batches.ts";
@@ -50,11 +50,6 @@ function watchText(text: string, ...args: string[]) {
   return runStageProcess(["watch", ...args], { stdin: new TextEncoder().encode(text) });
 }
 
-async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  using folder = new TemporaryFolder();
-  await test(folder.path);
-}
-
 Deno.test("watch reports alarms of standard input and names unusable lines", async () => {
   const { stdout, stderr } = await succeeded(watchText(`${linesOf(0, 30)}nonsense\n${linesOf(30, 130)}`));
   const [begin, end, ...others] = parse(stdout);
@@ -81,7 +76,7 @@ Deno.test("watch suggests a unit for implausible RTTs once", async () => {
 });
 
 Deno.test("watch fails at the end if it could use none or too little of its input", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const parquet = join(folder, "ms.parquet");
     const numRows = 300;
     const columns: [name: string, type: string, data: unknown[]][] = [
@@ -124,7 +119,7 @@ Deno.test("watch fails at the end if it could use none or too little of its inpu
   }));
 
 Deno.test("watch fails at the end if much of its input is out of order or has wrong times", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const output = join(folder, "alarms.jsonl");
     const watch = (text: string) => watchText(text, "--output", output, "--json");
     await failed(
@@ -161,14 +156,14 @@ Deno.test("watch accepts several pings per second, in lines and Parquet, and ask
     const parquet = join(folder, "pings.parquet");
     const measured = parse(pings);
     const column = (name: string) => measured.map((each) => each[name]);
-    writeParquet(parquet, [{
+    writeParquet(parquet, {
       numRows: measured.length,
       eventTimeUs: Float64Array.from(column("time") as number[], (timeS) => Math.round(1e6 * timeS)),
       srcAddr: column("src") as string[],
       dstAddr: column("dst") as string[],
       ipVersion: new Uint8Array(measured.length).fill(4),
       rttMs: Float64Array.from(column("rtt") as number[]),
-    }]);
+    });
     for (const input of [lines, parquet]) {
       const { stdout, stderr } = await succeeded(
         runStageProcess(["watch", "--input", input, "--checkpoint", checkpoint]),
@@ -182,7 +177,7 @@ Deno.test("watch accepts several pings per second, in lines and Parquet, and ask
   }));
 
 Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of pairs for Prometheus", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const metrics = join(folder, "watch.prom");
     const lines = linesOf(0, 90, { src: "10.0.0.2", shiftedFrom: 99 }) + linesOf(0, 90);
     const read = async (...more: string[]) => {
@@ -276,7 +271,7 @@ Deno.test("watch --listen serves the metrics of Grafana's dashboard and answers 
   }));
 
 Deno.test("watch --webhook posts signed events and fails if alarms are refused", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const key = join(folder, "key");
     await Deno.writeTextFile(key, "secret-key\n");
     const received: { body: string; signature: string | null }[] = [];
@@ -317,7 +312,7 @@ Deno.test("watch --webhook posts signed events and fails if alarms are refused",
   }));
 
 Deno.test("watch --geo groups alarms that share an AS", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const places = join(folder, "asn.csv");
     await Deno.writeTextFile(
       places,
@@ -343,7 +338,7 @@ async function followUntil(input: string, output: string, numLines: number): Pro
 }
 
 Deno.test("watch --follow --output continues after its lines after kill -9, without duplicates", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const input = join(folder, "a.jsonl");
     const output = join(folder, "alarms.jsonl");
     await Deno.writeTextFile(input, linesOf(0, 81));
@@ -371,7 +366,7 @@ Deno.test("watch --follow --output continues after its lines after kill -9, with
   }));
 
 Deno.test("watch --follow appends only to its own output", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const [input, output] = [join(folder, "a.jsonl"), join(folder, "alarms.jsonl")];
     await Deno.writeTextFile(input, linesOf(0, 130));
     for (const text of ["my notes", "my notes\n", '{"event":"begin","alarm":1}\n', '{"src":"10.0.0.1"}\n']) {
@@ -394,7 +389,7 @@ Deno.test("watch --follow reports the same alarms over rotations and kills as un
 });
 
 Deno.test("watch --follow waits for a missing file, and writes metrics once it can", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const [input, output, place] = ["a.jsonl", "alarms.jsonl", "place"].map((name) => join(folder, name));
     await Deno.writeTextFile(place, "");
     const args = ["--input", input, "--follow", "--output", output, "--metrics", join(place, "watch.prom")];
@@ -426,7 +421,7 @@ Deno.test("watch --follow waits for a missing file, and writes metrics once it c
   }));
 
 Deno.test("watch --follow reports alarms while it waits for more input", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const path = join(folder, "a.jsonl");
     await Deno.writeTextFile(path, linesOf(0, 30) + linesOf(30, 31).slice(0, 10));
     await Deno.writeTextFile(join(folder, "notes.txt"), "<html>\n<p>hello, world</p>\n".repeat(2));
@@ -448,7 +443,7 @@ Deno.test("watch --follow reports alarms while it waits for more input", () =>
   }));
 
 Deno.test("watch needs more evidence if the calibration data contains changes", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const [path, noisy] = ["pings.jsonl", "noisy.jsonl"].map((name) => join(folder, name));
     await Deno.writeTextFile(path, linesOf(0, 800, { shiftedFrom: 200, shiftedTo: 230 }));
     await Deno.writeTextFile(noisy, linesOf(0, 800, { shiftedFrom: 500, shiftedTo: 530 }));
@@ -473,7 +468,7 @@ Deno.test("watch needs more evidence if the calibration data contains changes", 
   }));
 
 Deno.test("watch --text prints a line per group, open ones first, then the largest", () =>
-  inFolder(async (folder) => {
+  withFolder(async (folder) => {
     const outage = linesOf(40, 60, { src: "10.0.0.9", shiftedFrom: 999 }).replaceAll(
       /"rtt":[\d.]+/g,
       '"rtt":null',

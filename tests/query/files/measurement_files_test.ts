@@ -57,7 +57,7 @@ Deno.test("times of lines are exact for watch and whole seconds for a context", 
 
 Deno.test("readMeasurementFiles() keeps the newest across Parquet and JSON lines", () =>
   withFolder(async (folder) => {
-    writeParquet(join(folder, "a.parquet"), [makeBatch(300)]);
+    writeParquet(join(folder, "a.parquet"), makeBatch(300));
     const { measurements: all } = await readContext(join(folder, "a.parquet"));
     const lines = all.slice(100).map(({ source, destination, timeS }) =>
       JSON.stringify({ src: formatAddress(source), dst: formatAddress(destination), time: timeS, rtt: 7 })
@@ -82,8 +82,8 @@ Deno.test("ArrivingMeasurements yields the measurement and probe ids in Parquet"
     const path = join(folder, "a.parquet");
     const batch = makeBatch(60);
     const { msmId: _, prbId: __, ...without } = makeBatch(20, 60);
-    writeParquet(path, [batch]);
-    writeParquet(join(folder, "b.parquet"), [without]);
+    writeParquet(path, batch);
+    writeParquet(join(folder, "b.parquet"), without);
     const options = {
       isFollowing: false,
       reading: USUAL_READING,
@@ -126,10 +126,10 @@ Deno.test("ArrivingMeasurements reads a replaced file to its end", () =>
 Deno.test("readContext() returns the newest measurements, oldest first, and reports an unsorted file", () =>
   withFolder(async (folder) => {
     const path = join(folder, "context.parquet");
-    writeParquet(path, [makeBatch(5000)]);
+    writeParquet(path, makeBatch(5000));
     const inOrder = await readContext(path);
     assertEquals([inOrder.isSorted, inOrder.measurements.length], [true, 4096]);
-    writeParquet(path, [makeBatch(2500, 2500), makeBatch(2500)]);
+    writeParquet(path, makeBatch(2500, 2500), makeBatch(2500));
     const sorted = await readContext(path);
     assertEquals(sorted.isSorted, false);
     assertEquals(sorted.measurements, inOrder.measurements);
@@ -143,7 +143,7 @@ Deno.test("readContext() returns the newest measurements, oldest first, and repo
 Deno.test("readContext() skips and counts measurements after a time, and knownAt() skips the same ones", () =>
   withFolder(async (folder) => {
     const path = join(folder, "context.parquet");
-    writeParquet(path, [makeBatch(5000)]);
+    writeParquet(path, makeBatch(5000));
     const { measurements: all } = await readContext(path);
     const untilS = all[100].timeS;
     const { measurements, numLater } = await readContext(path, untilS);
