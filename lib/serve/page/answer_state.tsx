@@ -72,7 +72,7 @@ export function AnswerState<T>({ answer, doing, summary, children }: {
   return (
     <>
       <p class="busy" hidden={!isBusy} aria-hidden="true">
-        <progress /> {doing} {isBusy ? <Seconds /> : null}
+        <progress /> {doing} {isBusy && <Seconds />}
       </p>
       <p class="unseen" role="status">{said}</p>
       <div role="alert">{error === undefined ? null : <p class="fault whole">{error}</p>}</div>

@@ -56,7 +56,7 @@ function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelAnswer> }
   const { data } = value;
   return (
     <p class={`banner ${data.is_synthetic ? "synthetic" : ""}`.trim()}>
-      {data.is_synthetic ? <strong>Synthetic data: the answers describe no real network.</strong> : null}{" "}
+      {data.is_synthetic && <strong>Synthetic data: the answers describe no real network.</strong>}{" "}
       {describeData(data)}
       <PlaceCredits sources={sourcesOfPlaces(value.config)} />
     </p>
@@ -203,18 +203,18 @@ function App({ opened }: { opened: OpenedApi }) {
             ))}
           </ul>
         </nav>
-        {opened.hasServer ? <a class="docs" href="docs">API</a> : null}
+        {opened.hasServer && <a class="docs" href="docs">API</a>}
         <CopyLink state={{ part: part ?? "ask", fields: drafts }} />
       </header>
       <main id="main">
-        {shown ? <h1 tabIndex={-1} ref={heading}>{shown.heading}</h1> : null}
+        {shown && <h1 tabIndex={-1} ref={heading}>{shown.heading}</h1>}
         <p class="lead">
           A language model of the Internet: trained on ping measurements, it answers with the whole
           distribution of a round-trip time (RTT).
         </p>
         <DataBanner model={model} />
         <StatusArea opened={opened} />
-        {shown ? <shown.View key={part} {...props} /> : null}
+        {shown && <shown.View key={part} {...props} />}
       </main>
     </>
   );

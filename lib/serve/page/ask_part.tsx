@@ -73,28 +73,24 @@ export function AskPart(part: PartProps) {
               curves={curves}
               command={hasServer && question !== null && (() => curlGet("v1/rtt", { ...question }))}
             />
-            {value && hasCoordinates(model.value)
-              ? (["src", "dst"] as const).map((end) => (
-                <MeasureNext
-                  key={`${end} ${value[end]}`}
-                  api={api}
-                  end={value[end]}
-                  seen={value.basis[end]}
-                />
-              ))
-              : null}
+            {value && hasCoordinates(model.value) && (["src", "dst"] as const).map((end) => (
+              <MeasureNext
+                key={`${end} ${value[end]}`}
+                api={api}
+                end={value[end]}
+                seen={value.basis[end]}
+              />
+            ))}
           </>
         )}
       </AnswerState>
-      {value
-        ? (
-          <HoursStrip
-            api={api}
-            question={isBusy ? null : question}
-            startS={question?.time ?? hourOf(model.value, askedAtMs)}
-          />
-        )
-        : null}
+      {value && (
+        <HoursStrip
+          api={api}
+          question={isBusy ? null : question}
+          startS={question?.time ?? hourOf(model.value, askedAtMs)}
+        />
+      )}
     </>
   );
 }

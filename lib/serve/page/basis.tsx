@@ -21,27 +21,25 @@ export function Basis({ basis: { kind, text, rtts, moment } }: { basis: BasisJso
         <BasisBadge kind={kind} /> {moment ? `For ${moment.text}. ` : ""}
         {text}
       </p>
-      {rtts
-        ? (
-          <details>
-            <summary>
-              Newest measured RTTs:{" "}
-              {rtts.length === 1 ? "" : `${rtts.length} with a median of ${formatMs(medianOf(rtts))}, the `}
-              newest {formatMs(rtts[0].rtt_ms)}
-            </summary>
-            <ScrolledTable
-              name="Newest measured RTTs"
-              class="numbers"
-              columns={["#", "Time (UTC)", "RTT"]}
-              rows={rtts.map(({ rtt_ms, time }, i) => [
-                String(i + 1),
-                time?.slice(0, 19).replace("T", " ") ?? "unknown",
-                formatMs(rtt_ms),
-              ])}
-            />
-          </details>
-        )
-        : null}
+      {rtts && (
+        <details>
+          <summary>
+            Newest measured RTTs:{" "}
+            {rtts.length === 1 ? "" : `${rtts.length} with a median of ${formatMs(medianOf(rtts))}, the `}
+            newest {formatMs(rtts[0].rtt_ms)}
+          </summary>
+          <ScrolledTable
+            name="Newest measured RTTs"
+            class="numbers"
+            columns={["#", "Time (UTC)", "RTT"]}
+            rows={rtts.map(({ rtt_ms, time }, i) => [
+              String(i + 1),
+              time?.slice(0, 19).replace("T", " ") ?? "unknown",
+              formatMs(rtt_ms),
+            ])}
+          />
+        </details>
+      )}
     </div>
   );
 }

@@ -106,22 +106,20 @@ export function ComparePart(part: PartProps) {
                     command={hasServer && (() => curlPost("v1/rtt:batch?quantiles=0.5", questions))}
                   />
                 </div>
-                {sources.length > 1 && destinations.length > 1
-                  ? (
-                    <SitesPart
-                      api={api}
-                      hasServer={hasServer}
-                      sources={sources}
-                      destinations={destinations}
-                      time={time}
-                    />
-                  )
-                  : null}
+                {sources.length > 1 && destinations.length > 1 && (
+                  <SitesPart
+                    api={api}
+                    hasServer={hasServer}
+                    sources={sources}
+                    destinations={destinations}
+                    time={time}
+                  />
+                )}
               </>
             )
             : null}
       </AnswerState>
-      {chosen ? <ChosenPair api={api} question={chosen} /> : null}
+      {chosen && <ChosenPair api={api} question={chosen} />}
     </>
   );
 }

@@ -184,13 +184,11 @@ function Details({ operation: { parameters = [], requestBody, responses = {} } }
   return (
     <>
       <FieldTable name="Parameters" rows={parameters} />
-      {requestBody
-        ? (
-          <p>
-            Body: <Types content={requestBody} />.
-          </p>
-        )
-        : null}
+      {requestBody && (
+        <p>
+          Body: <Types content={requestBody} />.
+        </p>
+      )}
       {Object.entries(responses).map(([status, response]) =>
         status === "200"
           ? (

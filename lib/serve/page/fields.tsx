@@ -141,30 +141,28 @@ export function SearchField(
           onKeyDown={press}
           onBlur={() => setOpen(false)}
         />
-        {isShown
-          ? (
-            <ul
-              role="listbox"
-              id={`${id}-list`}
-              aria-label="Suggestions"
-              // Pressing the list keeps the focus in the field.
-              onPointerDown={(event) => event.preventDefault()}
-            >
-              {found.map((place, i) => (
-                <li
-                  key={place.text}
-                  id={`${id}-${i}`}
-                  role="option"
-                  aria-selected={i === active}
-                  onClick={() => take(place)}
-                >
-                  {place.text}
-                  <small>{[place.name, place.place].filter(Boolean).join(" · ")}</small>
-                </li>
-              ))}
-            </ul>
-          )
-          : null}
+        {isShown && (
+          <ul
+            role="listbox"
+            id={`${id}-list`}
+            aria-label="Suggestions"
+            // Pressing the list keeps the focus in the field.
+            onPointerDown={(event) => event.preventDefault()}
+          >
+            {found.map((place, i) => (
+              <li
+                key={place.text}
+                id={`${id}-${i}`}
+                role="option"
+                aria-selected={i === active}
+                onClick={() => take(place)}
+              >
+                {place.text}
+                <small>{[place.name, place.place].filter(Boolean).join(" · ")}</small>
+              </li>
+            ))}
+          </ul>
+        )}
         <span class="unseen" role="status">{isShown ? `Suggestions: ${found.length}` : ""}</span>
       </div>
     </Labelled>
@@ -208,28 +206,26 @@ export function TimeField({ part, faults }: { part: PartProps; faults: Faults })
           <option value="at">at (UTC)</option>
           <option value={ANY_TIME}>any time</option>
         </select>
-        {choice === "at"
-          ? (
-            <>
-              <input
-                type="date"
-                aria-label="Date in UTC"
-                min="1990-01-01"
-                max="2099-12-31"
-                value={date}
-                onInput={({ currentTarget: { value } }) =>
-                  part.setDraft("time", value ? `${value}T${clock}` : ANY_TIME)}
-              />
-              <select
-                aria-label="Time of day in UTC"
-                value={clock}
-                onChange={({ currentTarget: { value } }) => part.setDraft("time", `${date}T${value}`)}
-              >
-                {[...new Set([...HOURS, clock])].sort().map((each) => <option key={each}>{each}</option>)}
-              </select>
-            </>
-          )
-          : null}
+        {choice === "at" && (
+          <>
+            <input
+              type="date"
+              aria-label="Date in UTC"
+              min="1990-01-01"
+              max="2099-12-31"
+              value={date}
+              onInput={({ currentTarget: { value } }) =>
+                part.setDraft("time", value ? `${value}T${clock}` : ANY_TIME)}
+            />
+            <select
+              aria-label="Time of day in UTC"
+              value={clock}
+              onChange={({ currentTarget: { value } }) => part.setDraft("time", `${date}T${value}`)}
+            >
+              {[...new Set([...HOURS, clock])].sort().map((each) => <option key={each}>{each}</option>)}
+            </select>
+          </>
+        )}
       </div>
     </Labelled>
   );

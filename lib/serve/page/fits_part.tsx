@@ -136,7 +136,7 @@ function Fitting({ answer }: { answer: AnswerOf<"destinations"> }) {
             </Fragment>,
             <Fragment key="basis">
               <BasisBadge kind={basis} />
-              {measured ? <small>{times(measured)} by this source</small> : null}
+              {measured && <small>{times(measured)} by this source</small>}
             </Fragment>,
           ]),
           ...unlisted_probability > 0 ? [["all others", formatPercent(unlisted_probability), ""]] : [],

@@ -130,38 +130,34 @@ export function MapPart(part: PartProps) {
       >
         {() => null}
       </AnswerState>
-      {map
-        ? (
-          <section class={isOld ? "old" : ""} aria-busy={isBusy} aria-labelledby="map-title">
-            <h2 id="map-title">{isAsked ? "" : "Example: "}From {withName(map.src, map.srcName)}</h2>
-            {isGuess(map)
-              ? (
-                <p class="basis">
-                  <BasisBadge kind="guess" /> The source was never measured, or nothing on the map was.
-                </p>
-              )
-              : null}
-            <Layers part={part} layer={layer} />
-            <Map map={map} layer={layer} part={part} labels={labels} dot={found?.position ?? undefined} />
-            <div class="tools">
-              <button type="button" class="quiet" onClick={() => saveMap("csv", map, layer, geoFiles)}>
-                Save as CSV
-              </button>
-              <button type="button" class="quiet" onClick={() => saveMap("svg", map, layer, geoFiles)}>
-                Save as SVG
-              </button>
-              <CurlButton
-                command={hasServer && question !== null &&
-                  (() => curlGet("v1/map", { ...question, level: "cell" }))}
-              />
-            </div>
-            <WhereIs key={map.src} api={api} src={map.src} />
-            <p class="hint">
-              {formatTime(map.timeS)}. <a href={SHAPE_CREDIT.url}>{SHAPE_CREDIT.text}</a>.
+      {map && (
+        <section class={isOld ? "old" : ""} aria-busy={isBusy} aria-labelledby="map-title">
+          <h2 id="map-title">{isAsked ? "" : "Example: "}From {withName(map.src, map.srcName)}</h2>
+          {isGuess(map) && (
+            <p class="basis">
+              <BasisBadge kind="guess" /> The source was never measured, or nothing on the map was.
             </p>
-          </section>
-        )
-        : null}
+          )}
+          <Layers part={part} layer={layer} />
+          <Map map={map} layer={layer} part={part} labels={labels} dot={found?.position ?? undefined} />
+          <div class="tools">
+            <button type="button" class="quiet" onClick={() => saveMap("csv", map, layer, geoFiles)}>
+              Save as CSV
+            </button>
+            <button type="button" class="quiet" onClick={() => saveMap("svg", map, layer, geoFiles)}>
+              Save as SVG
+            </button>
+            <CurlButton
+              command={hasServer && question !== null &&
+                (() => curlGet("v1/map", { ...question, level: "cell" }))}
+            />
+          </div>
+          <WhereIs key={map.src} api={api} src={map.src} />
+          <p class="hint">
+            {formatTime(map.timeS)}. <a href={SHAPE_CREDIT.url}>{SHAPE_CREDIT.text}</a>.
+          </p>
+        </section>
+      )}
     </>
   );
 }
@@ -326,7 +322,7 @@ function Map({ map, layer, part, labels, dot }: {
         </p>
         <Legend />
       </figure>
-      {chosen ? <Chosen place={{ ...chosen, title: titleOf(chosen) }} part={part} /> : null}
+      {chosen && <Chosen place={{ ...chosen, title: titleOf(chosen) }} part={part} />}
       <Tables places={places} chosen={chosen} />
     </>
   );
@@ -565,14 +561,12 @@ function Tables({ places, chosen }: { places: readonly MapRtt[]; chosen: MapRtt 
         <summary>Countries as a table</summary>
         {table("Countries", countries)}
       </details>
-      {chosen && cells.length > 0
-        ? (
-          <details>
-            <summary>Cells of {countryOf(chosen)} as a table</summary>
-            {table("Cells", cells)}
-          </details>
-        )
-        : null}
+      {chosen && cells.length > 0 && (
+        <details>
+          <summary>Cells of {countryOf(chosen)} as a table</summary>
+          {table("Cells", cells)}
+        </details>
+      )}
     </>
   );
 }

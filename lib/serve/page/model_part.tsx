@@ -33,14 +33,12 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
               </details>
             ))}
           </section>
-          {hasServer
-            ? (
-              <p>
-                Programs use <a href="docs">the HTTP API</a>, which is also described by{" "}
-                <a href="openapi.json">openapi.json</a>.
-              </p>
-            )
-            : null}
+          {hasServer && (
+            <p>
+              Programs use <a href="docs">the HTTP API</a>, which is also described by{" "}
+              <a href="openapi.json">openapi.json</a>.
+            </p>
+          )}
           <p>
             <a href="licenses.txt">Licences</a> of this page and what it contains.
           </p>

@@ -176,7 +176,7 @@ export function PingsPart(part: PartProps) {
           Pings without a time count as sent one per second, the last at the chosen time.
         </p>
       </Question>
-      {isAsked ? <PasteReport pasted={pasted} /> : null}
+      {isAsked && <PasteReport pasted={pasted} />}
       <AnswerState
         answer={answer}
         doing={doingOf(value, pasted.pings.length)}
@@ -185,9 +185,9 @@ export function PingsPart(part: PartProps) {
       >
         {({ scores, expected }) => (
           <>
-            {scores && scores.length === pasted.pings.length
-              ? <ScoredPings pings={pasted.pings} scores={scores} expected={expected} />
-              : null}
+            {scores && scores.length === pasted.pings.length && (
+              <ScoredPings pings={pasted.pings} scores={scores} expected={expected} />
+            )}
             <h2>{src} to {dst}, {formatTime(time)}</h2>
             <RttResult
               curves={curves}
@@ -243,7 +243,7 @@ function PasteReport({ pasted: { format, reading, pings, faults } }: { pasted: P
       {faults.length === 0 ? null : (
         <ul class="faults">
           {faults.slice(0, 20).map(({ line, message }) => <li key={line}>line {line}: {message}</li>)}
-          {faults.length > 20 ? <li>and {faults.length - 20} more</li> : null}
+          {faults.length > 20 && <li>and {faults.length - 20} more</li>}
         </ul>
       )}
     </div>

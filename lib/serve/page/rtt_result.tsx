@@ -51,7 +51,7 @@ export function RttResult(
         />
         <CurlButton command={command} />
       </div>
-      {answer.measured ? <Measured measured={answer.measured} /> : null}
+      {answer.measured && <Measured measured={answer.measured} />}
       <RttNotes answer={answer} />
     </>
   );

@@ -204,29 +204,25 @@ export function Measured({ measured }: { measured: MeasuredJson }) {
         {measurements === 1 ? "measurement" : "measurements"} of the pair, {lost}, from {days[0]} to{" "}
         {days[1]}.
       </p>
-      {times.length > 1 && without_reply < measurements
-        ? (
-          <Strip
-            {...shared}
-            name="What was measured"
-            title={`Measured RTTs in ms, ${days[0]} to ${days[1]}, each point over ${formatAge(bin_s)}.`}
-            rows={times}
-            stepS={bin_s}
-          />
-        )
-        : null}
-      {hours && without_reply < measurements
-        ? (
-          <Strip
-            {...shared}
-            name="Measured hours of the day"
-            title="Measured RTTs in ms by hour of the day (UTC)."
-            even="Measured RTTs differ little by hour of the day:"
-            rows={hours}
-            stepS={DAY_S}
-          />
-        )
-        : null}
+      {times.length > 1 && without_reply < measurements && (
+        <Strip
+          {...shared}
+          name="What was measured"
+          title={`Measured RTTs in ms, ${days[0]} to ${days[1]}, each point over ${formatAge(bin_s)}.`}
+          rows={times}
+          stepS={bin_s}
+        />
+      )}
+      {hours && without_reply < measurements && (
+        <Strip
+          {...shared}
+          name="Measured hours of the day"
+          title="Measured RTTs in ms by hour of the day (UTC)."
+          even="Measured RTTs differ little by hour of the day:"
+          rows={hours}
+          stepS={DAY_S}
+        />
+      )}
     </>
   );
 }
