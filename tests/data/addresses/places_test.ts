@@ -21,7 +21,7 @@ import {
 import { openNames } from "../../../lib/data/addresses/places/open_names.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 import { utf16 } from "../formats/findings.ts";
-import { withFolder } from "../../io/files/temporary_folder.ts";
+import { TemporaryFolder, withFolder } from "../../io/files/temporary_folder.ts";
 import { placeCredits } from "../../../lib/data/addresses/place_credits.ts";
 
 const fixture = (name: string) => fromFileUrl(new URL(`../places/${name}`, import.meta.url));
@@ -29,13 +29,10 @@ const CITY = fixture("city.csv");
 const ASN = fixture("asn.csv");
 
 async function opened(content: string | Uint8Array, ...more: string[]): Promise<PlaceSource> {
-  const path = await Deno.makeTempFile();
-  try {
-    await Deno.writeFile(path, typeof content === "string" ? new TextEncoder().encode(content) : content);
-    return await openPlaces([...more, path]);
-  } finally {
-    await Deno.remove(path);
-  }
+  using folder = new TemporaryFolder();
+  const path = folder.at("places");
+  await Deno.writeFile(path, typeof content === "string" ? new TextEncoder().encode(content) : content);
+  return await openPlaces([...more, path]);
 }
 
 const at = (source: PlaceSource, address: string) => source.locate(addressBytes(address));

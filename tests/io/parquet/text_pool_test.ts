@@ -2,7 +2,8 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { TextCursor } from "../../../lib/io/parquet/column.ts";
 import { ParquetFile } from "../../../lib/io/parquet/file.ts";
-import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
+import { writeParquet } from "../../data/measurement_files/batches.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { PerText, TextPool } from "../../../lib/io/parquet/text_pool.ts";
 
 Deno.test("TextPool.codeOf() numbers texts in order, and restarts after a trim", () => {
@@ -49,34 +50,29 @@ Deno.test("PerText.of() computes each value once, and again after a trim or clea
 });
 
 Deno.test("TextCursor.read() returns the same texts when the pool is trimmed midway", async () => {
-  const path = await Deno.makeTempFile({ suffix: ".parquet" });
-  try {
-    const numRows = 100;
-    const srcAddr = Array.from({ length: numRows }, (_, row) => `192.0.2.${row % 7}`);
-    using writer = MeasurementParquetWriter.create(path);
-    writer.append({
-      numRows,
-      eventTimeUs: new Float64Array(numRows),
-      srcAddr,
-      dstAddr: srcAddr.map((_, row) => `198.51.100.${row}`),
-      ipVersion: new Uint8Array(numRows).fill(4),
-      rttMs: new Float64Array(numRows),
-    });
-    writer.close();
-    using file = await ParquetFile.open(path);
-    for (const name of ["src_addr", "dst_addr"]) {
-      const pool = new TextPool();
-      const cursor = new TextCursor(file.source, file.chunk(name, file.rowGroups[0]), pool);
-      const texts: string[] = [];
-      for (let row = 0; row < numRows; row += 20) {
-        const { values, codes } = cursor.read(20);
-        assertEquals(values, Array.from(codes, (code) => pool.texts[code]));
-        texts.push(...values);
-        pool.trim(row % 40 === 0 ? 0 : numRows);
-      }
-      assertEquals(texts, name === "src_addr" ? srcAddr : srcAddr.map((_, row) => `198.51.100.${row}`));
+  using folder = new TemporaryFolder();
+  const path = folder.at("texts.parquet");
+  const numRows = 100;
+  const srcAddr = Array.from({ length: numRows }, (_, row) => `192.0.2.${row % 7}`);
+  writeParquet(path, {
+    numRows,
+    eventTimeUs: new Float64Array(numRows),
+    srcAddr,
+    dstAddr: srcAddr.map((_, row) => `198.51.100.${row}`),
+    ipVersion: new Uint8Array(numRows).fill(4),
+    rttMs: new Float64Array(numRows),
+  });
+  using file = await ParquetFile.open(path);
+  for (const name of ["src_addr", "dst_addr"]) {
+    const pool = new TextPool();
+    const cursor = new TextCursor(file.source, file.chunk(name, file.rowGroups[0]), pool);
+    const texts: string[] = [];
+    for (let row = 0; row < numRows; row += 20) {
+      const { values, codes } = cursor.read(20);
+      assertEquals(values, Array.from(codes, (code) => pool.texts[code]));
+      texts.push(...values);
+      pool.trim(row % 40 === 0 ? 0 : numRows);
     }
-  } finally {
-    await Deno.remove(path);
+    assertEquals(texts, name === "src_addr" ? srcAddr : srcAddr.map((_, row) => `198.51.100.${row}`));
   }
 });

@@ -11,19 +11,17 @@ import {
 import { MAX_LINE_BYTES } from "../../../lib/query/text_lines.ts";
 import { readLines } from "../../../lib/query/files/read_lines.ts";
 import { formatPrefix } from "../../../lib/data/addresses/ip_prefix.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 const NEVER = new AbortController().signal;
 
 async function read(content: string | Uint8Array, shared?: SharedEnds): Promise<(FileQuery | BadLine)[]> {
-  const path = Deno.makeTempFileSync();
-  try {
-    if (typeof content === "string") Deno.writeTextFileSync(path, content);
-    else Deno.writeFileSync(path, content);
-    return await Array.fromAsync(readQueries(readLines(path, NEVER), path, shared));
-  } finally {
-    Deno.removeSync(path);
-  }
+  using folder = new TemporaryFolder();
+  const path = folder.at("queries");
+  if (typeof content === "string") Deno.writeTextFileSync(path, content);
+  else Deno.writeFileSync(path, content);
+  return await Array.fromAsync(readQueries(readLines(path, NEVER), path, shared));
 }
 
 function gist(line: FileQuery | BadLine): unknown[] {
@@ -192,26 +190,21 @@ Deno.test("readQueries() reports each line that is too long, too deep or not UTF
 });
 
 Deno.test("readLines() returns lines up to the length limit and reports longer ones", async () => {
-  const path = Deno.makeTempFileSync();
-  try {
-    const lengths = [0, 1, 65_535, 65_536, 65_537, 131_071, 200_000, 3, 0, 200_001, 400_000, 5];
-    Deno.writeTextFileSync(
-      path,
-      lengths.map((length, i) => "x".repeat(length) + (i % 2 ? "\n" : "\r\n")).join(""),
-    );
-    const lines = await Array.fromAsync(readLines(path, NEVER, 200_001));
-    assertEquals(
-      lines.map(({ text, fault }) => fault ?? text.length),
-      lengths.map((length, i) => {
-        const lengthBytes = length + (i % 2 ? 0 : 1);
-        return lengthBytes > 200_001
-          ? `found ${lengthBytes} bytes, expected at most 200001 per line`
-          : length;
-      }),
-    );
-  } finally {
-    Deno.removeSync(path);
-  }
+  using folder = new TemporaryFolder();
+  const path = folder.at("lines");
+  const lengths = [0, 1, 65_535, 65_536, 65_537, 131_071, 200_000, 3, 0, 200_001, 400_000, 5];
+  Deno.writeTextFileSync(
+    path,
+    lengths.map((length, i) => "x".repeat(length) + (i % 2 ? "\n" : "\r\n")).join(""),
+  );
+  const lines = await Array.fromAsync(readLines(path, NEVER, 200_001));
+  assertEquals(
+    lines.map(({ text, fault }) => fault ?? text.length),
+    lengths.map((length, i) => {
+      const lengthBytes = length + (i % 2 ? 0 : 1);
+      return lengthBytes > 200_001 ? `found ${lengthBytes} bytes, expected at most 200001 per line` : length;
+    }),
+  );
 });
 
 /** The answer with a distribution that stays valid. */
