@@ -101,18 +101,15 @@ export class FormatError extends UserError {
 export class ConfigError extends UsageError {
   /** The prefix of the message in logs and stack traces. */
   override name = "ConfigError";
-  /** The dotted path of the key, such as `model.numLayers`. */
-  readonly keyPath: string;
 
   /**
    * Prefixes the message with the key.
    *
-   * @param keyPath The dotted path of the key.
+   * @param keyPath The dotted path of the key, such as `model.numLayers`.
    * @param message What was found and what was expected.
    */
-  constructor(keyPath: string, message: string | Fault) {
+  constructor(readonly keyPath: string, message: string | Fault) {
     super({ ...faultOf(message), action: `use config key ${keyPath}` });
-    this.keyPath = keyPath;
   }
 }
 

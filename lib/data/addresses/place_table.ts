@@ -518,22 +518,15 @@ function merge(
 /** The blocks in which ranges begin, ascending. */
 function boundaryBlocks(source: PlaceSource, length: 4 | 16, bits: number): Float64Array {
   const limit = 2 ** (8 * NUMBER_BYTES[length] - bits);
-  let found = new Float64Array(1024);
-  let count = 0;
+  const found: number[] = [];
   source.visitBounds(length, (number) => {
     // A range that begins inside a block determines the next block, but not always this one.
     const block = Math.floor(number / 2 ** bits);
     for (const each of block * 2 ** bits === number ? [block] : [block, block + 1]) {
-      if (each >= limit || (count > 0 && found[count - 1] === each)) continue;
-      if (count === found.length) {
-        const larger = new Float64Array(2 * count);
-        larger.set(found);
-        found = larger;
-      }
-      found[count++] = each;
+      if (each < limit && found.at(-1) !== each) found.push(each);
     }
   });
-  return found.subarray(0, count).sort().filter((block, i, all) => i === 0 || block !== all[i - 1]);
+  return new Float64Array(found).sort().filter((block, i, all) => i === 0 || block !== all[i - 1]);
 }
 
 /** The value of the range that contains a block; 0 for none. */

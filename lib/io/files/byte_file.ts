@@ -130,15 +130,13 @@ export class ByteFile implements Disposable {
  * other read transfers exactly the requested bytes.
  */
 export class FileWindow implements Disposable {
-  readonly path: string;
   readonly sizeBytes: number;
   readonly #file: ByteFile;
   #begin = 0;
   #bytes: Uint8Array = new Uint8Array(0);
 
   /** @throws {UserError} If the file cannot be opened. */
-  constructor(path: string) {
-    this.path = path;
+  constructor(readonly path: string) {
     this.#file = ByteFile.open(path);
     this.sizeBytes = this.#file.sizeBytes;
   }
