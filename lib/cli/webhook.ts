@@ -12,7 +12,7 @@
 import { createHmac } from "node:crypto";
 import { UsageError } from "../base/errors.ts";
 import { pause } from "../io/threads/stage_hooks.ts";
-import { waitAskedS } from "./fetch/api_client.ts";
+import { SilenceTimer, waitAskedS } from "./fetch/api_client.ts";
 
 /** The header with the signature: `t=UNIX SECONDS,v1=HEXADECIMAL`. */
 export const SIGNATURE_HEADER = "ping-llm-signature";
@@ -142,9 +142,7 @@ export class Webhook implements Disposable {
     if (key !== undefined) {
       headers.set(SIGNATURE_HEADER, signatureOf(body, key, Math.floor(Date.now() / 1000)));
     }
-    // A timer, because AbortSignal.timeout() would keep the process alive.
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), timeoutMs);
+    using silence = new SilenceTimer(timeoutMs);
     try {
       // A redirect might lead to another host.
       const response = await fetch(this.#url, {
@@ -152,7 +150,7 @@ export class Webhook implements Disposable {
         headers,
         body,
         redirect: "manual",
-        signal: AbortSignal.any([timeout.signal, this.#stopped.signal]),
+        signal: AbortSignal.any([silence.signal, this.#stopped.signal]),
       });
       await response.body?.cancel();
       if (response.ok) return "sent";
@@ -162,11 +160,9 @@ export class Webhook implements Disposable {
       }
       return { failed: found, retryAfterS: waitAskedS(response.headers) };
     } catch (error) {
-      if (timeout.signal.aborted) return { failed: `no answer within ${timeoutMs / 1000} s` };
+      if (silence.signal.aborted) return { failed: `no answer within ${timeoutMs / 1000} s` };
       if (error instanceof Deno.errors.NotCapable) return { refused: "no permission to connect" };
       return { failed: "the connection failed" };
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { partitionPoint } from "../base/collections.ts";
 import { ensure, named } from "../base/errors.ts";
 import { type DType, joinedTensors, type Tensor, tensorSizeBytes } from "../tensor/tensor.ts";
 import {
@@ -458,14 +459,7 @@ export function planModelMemory(shapes: ModelShapes, extent: ModelExtent): Model
  * @returns 0 if not even one sequence fits.
  */
 export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
-  let fitting = 0;
-  let tooLarge = batchSize;
-  while (tooLarge - fitting > 1) {
-    const middle = Math.floor((fitting + tooLarge) / 2);
-    if (fits(middle)) fitting = middle;
-    else tooLarge = middle;
-  }
-  return fitting;
+  return partitionPoint(batchSize - 1, (i) => !fits(i + 1));
 }
 
 /** Advice for a batch that does not fit. @param fitting From {@link largestBatchSize}. */

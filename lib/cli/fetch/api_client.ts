@@ -231,8 +231,8 @@ export class ApiClient {
   }
 }
 
-/** Aborts after some time without data. */
-class SilenceTimer implements Disposable {
+/** Aborts after some time without data. Unlike `AbortSignal.timeout()`, it lets the process end. */
+export class SilenceTimer implements Disposable {
   readonly #controller = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
 

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { partitionPoint } from "../../base/collections.ts";
 import type { TimedMeasurement } from "../files/arriving.ts";
 import type { Level } from "./change_detector.ts";
 import type { Course } from "./course.ts";
@@ -333,14 +334,12 @@ function numAllowedIn(days: number, alarmsPerDay: number): number {
 /** The lowest evidence at which departures of one cause stay within a number of groups; 0 if all do. */
 function evidenceFor(departures: readonly Departure[], numAllowed: number, groupWithinS: number): number {
   const descending = departures.toSorted((a, b) => b.evidence - a.evidence);
-  let [low, high] = [0, descending.length];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (numGroupsIn(descending.slice(0, middle), groupWithinS) <= numAllowed) low = middle;
-    else high = middle - 1;
-  }
+  const excess = partitionPoint(
+    descending.length,
+    (i) => numGroupsIn(descending.slice(0, i + 1), groupWithinS) > numAllowed,
+  );
   // Just above the evidence of the first departure in excess.
-  return low === descending.length ? 0 : descending[low].evidence + 1e-9;
+  return excess === descending.length ? 0 : descending[excess].evidence + 1e-9;
 }
 
 /** Number of groups of departures. */
