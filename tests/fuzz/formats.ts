@@ -13,9 +13,8 @@ import { openInput } from "../../lib/io/compression/decompress.ts";
 import { readMeasurements } from "../../lib/data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../lib/data/measurement_files/rejects.ts";
 import { ArrayRecordReader } from "../../lib/io/array_record/reader.ts";
-import { ArrayRecordWriter } from "../../lib/io/array_record/writer.ts";
 import { decodeProbeRow, decodeProbeRowHeader, encodeProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
-import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { syntheticRows, writeProbeRows } from "../data/loader/synthetic_rows.ts";
 import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
 
 export const FORMATS = [
@@ -156,9 +155,7 @@ async function makeArrayRecordFiles(folder: string): Promise<Uint8Array[]> {
     ] as const
   ) {
     const path = join(folder, "good.arrayrecord");
-    const writer = await ArrayRecordWriter.create(path, options);
-    for (const row of syntheticRows(1, 12, 40)) writer.write(encodeProbeRow(row));
-    writer.close();
+    await writeProbeRows(path, syntheticRows(1, 12, 40), options);
     files.push(Deno.readFileSync(path));
   }
   return files;

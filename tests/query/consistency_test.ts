@@ -36,7 +36,7 @@ import { INFO } from "../serve/api/tiny_service.ts";
 import { StaticServer } from "../serve/test_server.ts";
 import { KNOWN, tinyRowModel } from "./adapt/tiny_rows.ts";
 import { withRowCheckpoint } from "./adapt/row_checkpoint.ts";
-import { writeRows } from "./score/sample_rows.ts";
+import { writeParquet } from "./score/sample_rows.ts";
 
 const [SRC, , DST, OTHER] = KNOWN;
 const TIME_S = 1_700_000_000;
@@ -194,7 +194,7 @@ Deno.test("all interfaces of a checkpoint answer from the same distribution", as
       const results = rtts.map((ms) =>
         Math.log(ms === FAILED_RTT_MS ? truth.pFailed : (1 - truth.pFailed) * truth.probabilityOf(ms))
       );
-      writeRows(at("in.parquet"), {
+      writeParquet(at("in.parquet"), {
         numRows: rtts.length,
         eventTimeUs: new Float64Array(rtts.length).fill(TIME_S * 1e6),
         srcAddr: rtts.map(() => SRC),

@@ -5,13 +5,12 @@ import { temporaryName } from "../../lib/io/files/atomic.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
 import { newManifest, readManifest, writeManifest } from "../../lib/io/files/manifest.ts";
 import { stepName } from "../../lib/io/files/checkpoint_folder.ts";
-import { ArrayRecordWriter } from "../../lib/io/array_record/writer.ts";
-import { encodeProbeRow, type ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
+import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { dataFingerprint } from "../../lib/train/run_data.ts";
 import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { RunFolder } from "../../lib/train/run_folder.ts";
 import { inFolder, TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { syntheticRows, writeProbeRows } from "../data/loader/synthetic_rows.ts";
 
 /** Writes what a run writes, and a note of the user's. */
 function fill(run: RunFolder, text: string, { hasCheckpoint = true } = {}): void {
@@ -171,9 +170,7 @@ Deno.test("dataFingerprint() depends on names, sizes and manifest checksums, not
 Deno.test("dataFingerprint() distinguishes data without a manifest by any measurement, at equal file sizes", async () => {
   const print = async (rows: ProbeRow[]) => {
     using folder = new TemporaryFolder();
-    const writer = await ArrayRecordWriter.create(folder.at(FILE));
-    for (const row of rows) writer.write(encodeProbeRow(row));
-    writer.close();
+    await writeProbeRows(folder.at(FILE), rows);
     return {
       fingerprint: await dataFingerprint(folder.path),
       sizeBytes: Deno.statSync(folder.at(FILE)).size,

@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
-import { ArrayRecordWriter } from "../../lib/io/array_record/writer.ts";
-import { encodeProbeRow, type ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
+import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { decodeTfRecords, EVENT_FILE } from "../../lib/train/event_log.ts";
 import { type MetricsRecord, readMetrics } from "../../lib/train/metrics.ts";
 import {
@@ -13,7 +12,7 @@ import {
   runStageProcess,
   spawnStage,
 } from "../cli/process.ts";
-import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { syntheticRows, writeProbeRows } from "../data/loader/synthetic_rows.ts";
 import { copyFolder } from "../io/files/temporary_folder.ts";
 import { type Settings, smallSettings } from "./small_run.ts";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
@@ -42,9 +41,7 @@ export async function writeTrainingRows(folder: string, numRows = 30): Promise<v
 }
 
 export async function writeRows(folder: string, split: string, rows: readonly ProbeRow[]): Promise<void> {
-  const writer = await ArrayRecordWriter.create(join(folder, split, `${split}-00000-of-00001.arrayrecord`));
-  for (const row of rows) writer.write(encodeProbeRow(row));
-  writer.close();
+  await writeProbeRows(join(folder, split, `${split}-00000-of-00001.arrayrecord`), rows);
 }
 
 interface SignalOptions {

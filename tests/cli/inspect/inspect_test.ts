@@ -4,10 +4,11 @@ import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { newManifest, writeManifest } from "../../../lib/io/files/manifest.ts";
 import { inspect } from "../../../lib/cli/inspect/inspect.ts";
 import { describeReports, type InspectOptions, reportsAsJson } from "../../../lib/cli/inspect/report.ts";
-import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
+import { writeParquet } from "../../data/measurement_files/batches.ts";
+import { writeRecords } from "../../io/array_record/write_records.ts";
 import { synthesize } from "../../../lib/data/synth/synthesize.ts";
 import { modelShapes } from "../../../lib/model/model_config.ts";
-import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
 import { AdaptedModel } from "../../../lib/query/adapt/adapt.ts";
 import { AddressCounts } from "../../../lib/data/addresses/known_addresses.ts";
@@ -56,17 +57,10 @@ function probeRow(src: string, timesS: number[], rttMs: number[]): ProbeRow {
   };
 }
 
-async function writeRecords(path: string, records: Uint8Array[]): Promise<void> {
-  const writer = await ArrayRecordWriter.create(path, { compression: "none" });
-  for (const record of records) writer.write(record);
-  writer.close();
-}
-
 Deno.test("inspect() counts measurements, failures and ranges of Parquet files", () =>
   withFolder(async (folder) => {
     for (const split of ["train", "val"]) {
-      const writer = MeasurementParquetWriter.create(join(folder, split, "shard-00000.parquet"));
-      writer.append({
+      writeParquet(join(folder, split, "shard-00000.parquet"), {
         numRows: 4,
         eventTimeUs: Float64Array.of(START_US, START_US + 2e6, START_US + 1e6, START_US + 3e6),
         srcAddr: ["1.1.1.1", "1.1.1.1", "2001:db8::1", "1.1.1.2"],
@@ -74,7 +68,6 @@ Deno.test("inspect() counts measurements, failures and ranges of Parquet files",
         ipVersion: Uint8Array.of(4, 4, 6, 4),
         rttMs: Float64Array.of(10, -1, 30, 20),
       });
-      writer.close();
     }
     const { json, text } = await look(folder);
     const { rtt_ms: rttMs, samples, bytes, ...rest } = json;
@@ -118,11 +111,7 @@ Deno.test("inspect() shows measurements in the requested vocabulary, decoded bes
       ipVersion: Uint8Array.of(4, 6),
       rttMs: Float64Array.of(10, -1),
     };
-    const write = (change: Partial<Parameters<MeasurementParquetWriter["append"]>[0]> = {}) => {
-      const writer = MeasurementParquetWriter.create(path);
-      writer.append({ ...batch, ...change });
-      writer.close();
-    };
+    const write = (change: Partial<MeasurementBatch> = {}) => writeParquet(path, { ...batch, ...change });
     const words = (line: string) => line.split(" ");
     write();
     const v2 = (await look(path, { vocabulary: "v2" })).json as Record<string, string[]>;
@@ -417,8 +406,7 @@ Deno.test("inspect() reports unknown files as a one-line error", () =>
 Deno.test("inspect() counts invalid RTTs in Parquet and in probe rows", () =>
   withFolder(async (folder) => {
     const parquet = join(folder, "a.parquet");
-    const writer = MeasurementParquetWriter.create(parquet);
-    writer.append({
+    writeParquet(parquet, {
       numRows: 3,
       eventTimeUs: new Float64Array(3).fill(START_US),
       srcAddr: new Array(3).fill("1.1.1.1"),
@@ -426,7 +414,6 @@ Deno.test("inspect() counts invalid RTTs in Parquet and in probe rows", () =>
       ipVersion: new Uint8Array(3).fill(4),
       rttMs: Float64Array.of(10, 1e39, 1e300),
     });
-    writer.close();
     const { json } = await look(parquet);
     assertEquals(json.rejected, { invalidRtt: 2 });
     const rows = join(folder, "a.arrayrecord");
@@ -487,11 +474,7 @@ Deno.test("inspect explains what to do when too many files are open", {
   ignore: Deno.build.os === "windows",
 }, async () => {
   using folder = new TemporaryFolder();
-  for (let i = 0; i < 80; i++) {
-    const writer = await ArrayRecordWriter.create(folder.at(`${i}.arrayrecord`));
-    writer.write(new Uint8Array(3));
-    writer.close();
-  }
+  for (let i = 0; i < 80; i++) await writeRecords(folder.at(`${i}.arrayrecord`), [new Uint8Array(3)]);
   const main = fromFileUrl(new URL("../../../tasks/main.ts", import.meta.url));
   const { code, stderr } = await new Deno.Command("sh", {
     args: ["-c", `ulimit -n 64; exec "$0" run --no-prompt --allow-read --allow-write "$@"`, Deno.execPath()]

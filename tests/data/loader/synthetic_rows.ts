@@ -3,7 +3,8 @@ import { RandomStream } from "../../../lib/base/random.ts";
 import type { Batch } from "../../../lib/data/loader/batches.ts";
 import type { ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
 import { encodeProbeRow, type ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
-import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
+import type { ArrayRecordWriterOptions } from "../../../lib/io/array_record/writer.ts";
+import { writeRecords } from "../../io/array_record/write_records.ts";
 
 /**
  * A row of random measurements.
@@ -59,10 +60,12 @@ export function syntheticRows(
   });
 }
 
-export async function writeProbeRows(path: string, rows: readonly ProbeRow[]): Promise<void> {
-  using writer = await ArrayRecordWriter.create(path);
-  for (const row of rows) writer.write(encodeProbeRow(row));
-  writer.close();
+export async function writeProbeRows(
+  path: string,
+  rows: readonly ProbeRow[],
+  options?: ArrayRecordWriterOptions,
+): Promise<void> {
+  await writeRecords(path, rows.map((row) => encodeProbeRow(row)), options);
 }
 
 export class MemoryRowSource implements ProbeRowSource {

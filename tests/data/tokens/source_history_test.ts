@@ -8,7 +8,7 @@ import { orderRows, readOrdered } from "../../../lib/query/files/ordered_rows.ts
 import { MEASUREMENT_START, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
+import { sampleRows, writeParquet } from "../../query/score/sample_rows.ts";
 import { MemoryRowSource } from "../loader/synthetic_rows.ts";
 
 const MAX_CONTEXT = 6;
@@ -16,7 +16,7 @@ const MAX_CONTEXT = 6;
 Deno.test("score and eval see the same history for the same measurement", async () => {
   using folder = new TemporaryFolder();
   const rows = sampleRows(400);
-  writeRows(folder.at("in.parquet"), rows);
+  writeParquet(folder.at("in.parquet"), rows);
   const ofScore = await contextsOfScore(folder);
   const numTied = rows.numRows - new Set(rows.eventTimeUs).size;
   assert(numTied > 20, `only ${numTied} measurements have the time of another`);

@@ -3,8 +3,9 @@ import { join } from "@std/path";
 import { gunzipSync } from "node:zlib";
 import { UserError } from "../../../lib/base/errors.ts";
 import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
-import { ArrayRecordWriter, type ArrayRecordWriterOptions } from "../../../lib/io/array_record/writer.ts";
+import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { withFolder } from "../files/temporary_folder.ts";
+import { writeRecords } from "./write_records.ts";
 
 const GOLDEN = new URL("../../golden/array_record/", import.meta.url);
 const DATA = new URL("../../data/array_record/", import.meta.url);
@@ -14,12 +15,6 @@ const SIZES = [0, 1, 65511, 65512, 65513, 100, 0, 0, 0, 131005, 7, 65496, 3, 300
 const goldenRecord = (index: number, size: number) =>
   Uint8Array.from({ length: size }, (_, k) => 7 * index + k);
 const goldenRecords = SIZES.map((size, i) => goldenRecord(i, size));
-
-async function write(path: string, records: Uint8Array[], options: ArrayRecordWriterOptions) {
-  const writer = await ArrayRecordWriter.create(path, options);
-  for (const record of records) writer.write(record);
-  return writer.close();
-}
 
 function readGolden(name: string): Uint8Array {
   return new Uint8Array(gunzipSync(Deno.readFileSync(new URL(`${name}.array_record.gz`, GOLDEN))));
@@ -68,7 +63,10 @@ for (
     () =>
       withFolder(async (folder) => {
         const path = join(folder, "a");
-        const { numRecords, numBytes } = await write(path, [...records], { compression: "none", groupSize });
+        const { numRecords, numBytes } = await writeRecords(path, [...records], {
+          compression: "none",
+          groupSize,
+        });
         const ours = Deno.readFileSync(path);
         assertEquals({ numRecords, numBytes }, { numRecords: records.length, numBytes: ours.length });
         assertSameBytes(ours, readGolden(name), name);
@@ -109,7 +107,7 @@ for (const compression of ["none", "zstd", "brotli"] as const) {
           ];
           for (const records of sets) {
             const path = join(folder, "a");
-            await write(path, records, { compression, groupSize });
+            await writeRecords(path, records, { compression, groupSize });
             using reader = await ArrayRecordReader.open(path);
             assertEquals(reader.numRecords, records.length);
             let index = 0;
@@ -130,7 +128,7 @@ Deno.test(
       // The index ends at, before and after the block's end, and where no padding chunk's header fits.
       for (let size = 65_230; size < 65_290; size++) {
         const record = goldenRecord(1, size);
-        const { numBytes } = await write(path, [record], { compression: "none" });
+        const { numBytes } = await writeRecords(path, [record], { compression: "none" });
         using reader = await ArrayRecordReader.open(path);
         assertSameBytes(reader.read(0), record, `record of ${size} bytes`);
         assertEquals(numBytes % 65536, 0);

@@ -14,8 +14,8 @@ import {
   remainingInBlock,
 } from "../../../lib/io/array_record/format.ts";
 import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
-import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { writeRecords } from "./write_records.ts";
 
 const SIZES = [10, 0, 70_000, 300, 1];
 const records = SIZES.map((size, i) => Uint8Array.from({ length: size }, (_, k) => (k * k >> 3) + i));
@@ -27,9 +27,7 @@ async function withFile(
   using temporary = new TemporaryFolder();
   const folder = temporary.path;
   const path = join(folder, "a.arrayrecord");
-  const writer = await ArrayRecordWriter.create(path, options);
-  for (const record of records) writer.write(record);
-  writer.close();
+  await writeRecords(path, records, options);
   await run(path, Deno.readFileSync(path));
 }
 

@@ -30,7 +30,7 @@ import { scoreResults } from "../../../lib/query/score/score_results.ts";
 import { TestServer } from "../../serve/test_server.ts";
 import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
 import { tinyRowModel } from "../adapt/tiny_rows.ts";
-import { writeRows } from "../score/sample_rows.ts";
+import { writeParquet } from "../score/sample_rows.ts";
 import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import {
   rankDestinations,
@@ -296,7 +296,7 @@ Deno.test("score, serve and adapt --merge use the places of --geo", async () => 
     assertEquals([cityOf(model), cityOf(before) === "Auckland"], ["Auckland", false]);
 
     const rttsMs = asked.map(({ rttCode }) => rttCode === null ? FAILED_RTT_MS : decodeRttCode(rttCode));
-    writeRows(at("in.parquet"), {
+    writeParquet(at("in.parquet"), {
       numRows: asked.length,
       eventTimeUs: Float64Array.from(asked, (_, i) => 1.7e15 + 1e6 * i),
       srcAddr: asked.map(({ source }) => formatAddress(source)),

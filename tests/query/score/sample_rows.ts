@@ -1,7 +1,8 @@
 /** Measurements for tests of score, as Parquet. */
 import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
-import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
+
+export { writeParquet } from "../../data/measurement_files/batches.ts";
 
 /** Unordered rows of three sources to five destinations, some at equal times, an eighth without a reply. */
 export function sampleRows(numRows: number, seed = 0): MeasurementBatch {
@@ -23,10 +24,4 @@ export function sampleRows(numRows: number, seed = 0): MeasurementBatch {
     rttMs: Float64Array.from(rows, ({ rttMs }) => rttMs),
     msmId: Float64Array.from(rows, (_, i) => i % 7 === 3 ? NaN : 1000 + i),
   };
-}
-
-export function writeRows(path: string, rows: MeasurementBatch): void {
-  using writer = MeasurementParquetWriter.create(path);
-  writer.append(rows);
-  writer.close();
 }

@@ -23,7 +23,7 @@ import { pairNameOf, SourceHistory } from "../../../lib/data/tokens/source_histo
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withTinyModel } from "../tiny_model.ts";
-import { sampleRows, writeRows } from "./sample_rows.ts";
+import { sampleRows, writeParquet } from "./sample_rows.ts";
 import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import {
@@ -89,8 +89,8 @@ Deno.test("scoreFile() keeps rows, order and columns and adds each row's scores 
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
     const [rows, history] = [sampleRows(150), sampleRows(60, 1)];
-    writeRows(folder.at("in.parquet"), rows);
-    writeRows(folder.at("history.parquet"), history);
+    writeParquet(folder.at("in.parquet"), rows);
+    writeParquet(folder.at("history.parquet"), history);
     const summary = await scoreFile(model, optionsOf(folder, { history: [folder.at("history.parquet")] }));
     const expected = await expectedScores(model, rows, history);
     const found = await readObjects(folder.at("out.parquet"));
@@ -134,7 +134,7 @@ Deno.test("scoreFile() keeps rows, order and columns and adds each row's scores 
 Deno.test("scoreFile() corrects p-values with those of an earlier output", () =>
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
-    writeRows(folder.at("in.parquet"), sampleRows(80));
+    writeParquet(folder.at("in.parquet"), sampleRows(80));
     await scoreFile(model, optionsOf(folder));
     const normal = await readNormal(folder.at("out.parquet"));
     const output = folder.at("corrected.parquet");
@@ -153,7 +153,7 @@ Deno.test("scoreFile() corrects p-values with those of an earlier output", () =>
 Deno.test("scoreFile() resumes after an interruption with workers and writes the same bytes as one thread", () =>
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
-    writeRows(folder.at("in.parquet"), sampleRows(2500));
+    writeParquet(folder.at("in.parquet"), sampleRows(2500));
     const [whole, cut] = ["whole", "cut"].map((name) =>
       optionsOf(folder, { output: folder.at(`${name}.parquet`), workFolder: folder.at(name) })
     );
@@ -179,7 +179,7 @@ Deno.test("scoreFile() leaves no work folder behind if the input is unusable", (
     using folder = new TemporaryFolder();
     const rows = sampleRows(10);
     rows.srcAddr[4] = "192.0.2.300";
-    writeRows(folder.at("in.parquet"), rows);
+    writeParquet(folder.at("in.parquet"), rows);
     const options = optionsOf(folder);
     await assertRejects(() => scoreFile(model, options), UserError, "1 of 10 rows were rejected");
     assert(!exists(options.workFolder));

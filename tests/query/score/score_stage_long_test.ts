@@ -3,12 +3,12 @@ import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { killWhenThere, refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
-import { sampleRows, writeRows } from "./sample_rows.ts";
+import { sampleRows, writeParquet } from "./sample_rows.ts";
 
 Deno.test("score resumes after a kill and writes the same bytes", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [input, whole, killed] = ["in", "whole", "killed"].map((name) => join(folder, `${name}.parquet`));
-    writeRows(input, sampleRows(5000));
+    writeParquet(input, sampleRows(5000));
     const args = ["score", "--checkpoint", checkpoint, "--input", input, "--context", "6", "--json"];
     const undisturbed = await succeed(...args, "--output", whole);
     const { stage, rows, mean_bits, seconds } = JSON.parse(undisturbed.stdout);
@@ -33,7 +33,7 @@ Deno.test("score resumes after a kill and writes the same bytes", () =>
 Deno.test("score refuses bad input with a one-line error and leaves nothing behind", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const at = (name: string) => join(folder, name);
-    writeRows(at("good.parquet"), sampleRows(20));
+    writeParquet(at("good.parquet"), sampleRows(20));
     const bytes = Deno.readFileSync(at("good.parquet"));
     Deno.writeFileSync(at("cut.parquet"), bytes.subarray(0, bytes.length >> 1));
     const before = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();

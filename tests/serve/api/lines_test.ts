@@ -15,7 +15,7 @@ import { parseMeasurement } from "../../../lib/query/rtt/rtt_question.ts";
 import { scoreFile } from "../../../lib/query/files/score_file.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
+import { sampleRows, writeParquet } from "../../query/score/sample_rows.ts";
 
 function lineOf(dst: number, time: number | null, rtt: number | null = 10 + dst) {
   return {
@@ -57,7 +57,7 @@ Deno.test("scores match those of the stage score for lines in time order", () =>
       ipVersion: Uint8Array.from(order, (i) => rows.ipVersion[i]),
       rttMs: Float64Array.from(order, (i) => rows.rttMs[i]),
     };
-    writeRows(folder.at("in.parquet"), sorted);
+    writeParquet(folder.at("in.parquet"), sorted);
     await scoreFile(model, {
       inputs: [folder.at("in.parquet")],
       history: [],
