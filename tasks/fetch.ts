@@ -41,7 +41,7 @@ import { zstdCompressSync } from "node:zlib";
 import { createPing, endedPing, GlobalpingPlaces, isId } from "../lib/cli/fetch/globalping.ts";
 import { fetchRange, LATENESS_S, MAX_POINTS } from "../lib/cli/fetch/prometheus.ts";
 import { divideTime, type FileWindow, formatWindow } from "../lib/cli/fetch/windows.ts";
-import { openInput } from "../lib/io/compression/decompress.ts";
+import { readWhole } from "../lib/io/compression/decompress.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 
 type Options = OptionsOf<typeof fetchAtlasCommand>;
@@ -279,7 +279,7 @@ export const fetchGlobalpingStage = defineStage(
         progress.update(targets.length + i, id);
         const name = `results/${id}.json.zst`;
         if (output.finished(name)) {
-          places.add(JSON.parse(await readAll(output.pathOf(name))));
+          places.add(JSON.parse(new TextDecoder().decode(await readWhole(output.pathOf(name)))));
           continue;
         }
         const { bytes, measurement } = await endedPing(client, id, timeoutMs);
@@ -317,13 +317,6 @@ export const fetchGlobalpingStage = defineStage(
     return { text, json };
   },
 );
-
-async function readAll(path: string): Promise<string> {
-  let text = "";
-  const decoder = new TextDecoder();
-  for await (const chunk of (await openInput(path)).chunks) text += decoder.decode(chunk, { stream: true });
-  return text;
-}
 
 export const fetchPrometheusStage = defineStage(fetchPrometheusCommand, async (options, context) => {
   const { output: folder, query, url } = options;

@@ -9,7 +9,7 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { FormatError } from "../../lib/base/errors.ts";
 import { importMeasurements, type ImportSummary } from "../../lib/data/import/import_measurements.ts";
-import { openInput } from "../../lib/io/compression/decompress.ts";
+import { readWhole } from "../../lib/io/compression/decompress.ts";
 import { readMeasurements } from "../../lib/data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../lib/data/measurement_files/rejects.ts";
 import { ArrayRecordReader } from "../../lib/io/array_record/reader.ts";
@@ -95,14 +95,9 @@ async function readParquet(path: string): Promise<Reading> {
   return { numRead, numRejected: rejects.total };
 }
 
-async function atlasText(): Promise<Uint8Array> {
-  const { chunks } = await openInput(new URL(ATLAS_BZIP2).pathname);
-  return new Uint8Array(await new Blob(await Array.fromAsync(chunks) as BlobPart[]).arrayBuffer());
-}
-
 /** JSON lines, an array, and lists nested in objects. */
 async function makeJsonFiles(): Promise<Uint8Array[]> {
-  const lines = await atlasText();
+  const lines = await readWhole(new URL(ATLAS_BZIP2).pathname);
   const texts = new TextDecoder().decode(lines).trim().split("\n");
   const encoder = new TextEncoder();
   return [

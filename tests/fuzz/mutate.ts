@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { concat, equals } from "@std/bytes";
 import type { RandomStream } from "../../lib/base/random.ts";
 
 /** Values that are special in many formats: signs, lengths, unterminated varints. */
@@ -36,18 +37,18 @@ const MUTATIONS: Record<string, Mutation> = {
     bytes.slice(0, random.below(2) === 0 ? place(bytes, random) : random.below(bytes.length)),
   remove(bytes, random) {
     const at = place(bytes, random);
-    return join(bytes.subarray(0, at), bytes.subarray(at + 1 + random.below(MAX_STRETCH_BYTES)));
+    return concat([bytes.subarray(0, at), bytes.subarray(at + 1 + random.below(MAX_STRETCH_BYTES))]);
   },
   double(bytes, random) {
     const at = place(bytes, random);
-    return join(bytes.subarray(0, at + 1 + random.below(MAX_STRETCH_BYTES)), bytes.subarray(at));
+    return concat([bytes.subarray(0, at + 1 + random.below(MAX_STRETCH_BYTES)), bytes.subarray(at)]);
   },
   insert(bytes, random) {
     const at = place(bytes, random);
-    return join(bytes.subarray(0, at), noise(random), bytes.subarray(at));
+    return concat([bytes.subarray(0, at), noise(random), bytes.subarray(at)]);
   },
   extend: (bytes, random) =>
-    join(bytes, random.below(2) === 0 ? noise(random) : bytes.subarray(place(bytes, random))),
+    concat([bytes, random.below(2) === 0 ? noise(random) : bytes.subarray(place(bytes, random))]),
 };
 const NAMES = Object.keys(MUTATIONS);
 
@@ -63,7 +64,7 @@ export function mutate(bytes: Uint8Array, random: RandomStream): { name: string;
     const name = NAMES[random.below(NAMES.length)];
     names.push(name);
     changed = changed.length === 0 ? noise(random) : MUTATIONS[name](changed, random);
-  } while (isEqual(changed, bytes) || random.below(4) === 0);
+  } while (equals(changed, bytes) || random.below(4) === 0);
   return { name: names.join("+"), bytes: changed };
 }
 
@@ -75,18 +76,4 @@ function place({ length }: Uint8Array, random: RandomStream): number {
 
 function noise(random: RandomStream): Uint8Array {
   return Uint8Array.from({ length: 1 + random.below(MAX_STRETCH_BYTES) }, () => random.below(256));
-}
-
-function join(...parts: Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
-}
-
-function isEqual(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

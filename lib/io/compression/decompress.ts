@@ -51,6 +51,11 @@ export async function openInput(
   return { compression, chunks: decompress(compression, prepend(head, raw), path) };
 }
 
+/** Reads and decompresses a file. @throws As {@link openInput}. */
+export async function readWhole(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  return concat(await Array.fromAsync((await openInput(path)).chunks));
+}
+
 /**
  * Decompresses a small gzip or uncompressed file at once, which is faster than a stream.
  *

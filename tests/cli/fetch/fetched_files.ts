@@ -1,16 +1,11 @@
-import { openInput } from "../../../lib/io/compression/decompress.ts";
+import { readWhole } from "../../../lib/io/compression/decompress.ts";
 
 /** Contents of the files in an output folder, by file name. */
 export async function answersIn(folder: string): Promise<string[]> {
   const names = [...Deno.readDirSync(`${folder}/results`)].map(({ name }) => name).sort();
-  return await Promise.all(names.map(async (name) => {
-    const decoder = new TextDecoder();
-    let text = "";
-    for await (const chunk of (await openInput(`${folder}/results/${name}`)).chunks) {
-      text += decoder.decode(chunk, { stream: true });
-    }
-    return text;
-  }));
+  return await Promise.all(
+    names.map(async (name) => new TextDecoder().decode(await readWhole(`${folder}/results/${name}`))),
+  );
 }
 
 /** The points of each series, in file order. */

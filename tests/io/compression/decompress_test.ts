@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { concat, equals } from "@std/bytes";
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { openInput } from "../../../lib/io/compression/decompress.ts";
@@ -14,17 +15,9 @@ const BZIP2 = Uint8Array.fromBase64(
 
 async function read(path: string): Promise<{ compression: string; bytes: Uint8Array }> {
   const { compression, chunks } = await openInput(path);
-  const parts = await Array.fromAsync(chunks);
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return { compression, bytes };
+  return { compression, bytes: concat(await Array.fromAsync(chunks)) };
 }
 
-const join = (...parts: Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => Array.from(part)));
 const zstd = (bytes: Uint8Array, checksum = 1) =>
   new Uint8Array(zstdCompressSync(bytes, { params: { [constants.ZSTD_c_checksumFlag]: checksum } }));
 const gzip = (bytes: Uint8Array) => new Uint8Array(gzipSync(bytes));
@@ -41,10 +34,7 @@ Deno.test("openInput() reads plain, gzip and zstd files by their first bytes", (
       Deno.writeFileSync(path, bytes);
       const found = await read(path);
       assertEquals(found.compression, compression);
-      assert(
-        found.bytes.length === text.length && found.bytes.every((byte, i) => byte === text[i]),
-        compression,
-      );
+      assert(equals(found.bytes, text), compression);
     }
   }));
 
@@ -56,14 +46,14 @@ Deno.test("openInput() reads every member of a multi-member file", () =>
     const empty = new Uint8Array(0);
     for (
       const bytes of [
-        join(gzip(a), gzip(empty), gzip(b)),
-        join(zstd(a), skippable, zstd(empty), zstd(b)),
+        concat([gzip(a), gzip(empty), gzip(b)]),
+        concat([zstd(a), skippable, zstd(empty), zstd(b)]),
       ]
     ) {
       Deno.writeFileSync(path, bytes);
       assertEquals((await read(path)).bytes, text.subarray(0, 300_000));
     }
-    Deno.writeFileSync(path, join(BZIP2, BZIP2, BZIP2));
+    Deno.writeFileSync(path, concat([BZIP2, BZIP2, BZIP2]));
     const hello = await read(path);
     assertEquals(hello.compression, "bzip2");
     assertEquals(new TextDecoder().decode(hello.bytes), "hello bzip2\n".repeat(3));
@@ -94,7 +84,7 @@ Deno.test("openInput() turns damaged compressed bytes into a FormatError", () =>
         Deno.writeFileSync(path, damaged);
         await assertRejects(() => read(path), FormatError, "damaged");
       }
-      Deno.writeFileSync(path, join(whole, new TextEncoder().encode("no such member")));
+      Deno.writeFileSync(path, concat([whole, new TextEncoder().encode("no such member")]));
       await assertRejects(() => read(path), FormatError);
     }
   }));
@@ -121,7 +111,7 @@ const BZIP2_BOMB = Uint8Array.fromBase64(
 Deno.test("openInput() yields a bzip2 file that expands a millionfold in small pieces", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f`;
-    Deno.writeFileSync(path, join(BZIP2_BOMB, BZIP2));
+    Deno.writeFileSync(path, concat([BZIP2_BOMB, BZIP2]));
     let numBytes = 0;
     let numPieces = 0;
     let last = new Uint8Array(0);

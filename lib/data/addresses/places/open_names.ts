@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { concat } from "@std/bytes";
-import { openInput } from "../../../io/compression/decompress.ts";
+import { readWhole } from "../../../io/compression/decompress.ts";
 import { ToUtf8 } from "../../../io/text/utf8.ts";
 import { AddressNames } from "../address_names.ts";
 
@@ -18,9 +17,4 @@ export async function openNames(paths: readonly string[]): Promise<AddressNames>
   const names = new AddressNames();
   for (const path of paths) names.add(new ToUtf8().push(await readWhole(path), true), path);
   return names;
-}
-
-/** Reads and decompresses a file. @throws {UserError} If it cannot be read. */
-export async function readWhole(path: string): Promise<Uint8Array> {
-  return concat(await Array.fromAsync((await openInput(path)).chunks));
 }

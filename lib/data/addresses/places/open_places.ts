@@ -14,6 +14,7 @@ import {
   type Place,
   type PlaceSource,
 } from "../place_table.ts";
+import { readWhole } from "../../../io/compression/decompress.ts";
 import { CsvScanner } from "../../../io/text/csv.ts";
 import { getOrMake, isObject, partitionPoint } from "../../../base/collections.ts";
 import { FormatError, shortened } from "../../../base/errors.ts";
@@ -21,7 +22,6 @@ import { parseAddress } from "../ip.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
 import { JsonObjectScanner, parsePiece } from "../../../io/text/json_stream.ts";
 import { ToUtf8 } from "../../../io/text/utf8.ts";
-import { readWhole } from "./open_names.ts";
 
 /**
  * Opens place files as one source.
