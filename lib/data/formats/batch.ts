@@ -16,6 +16,8 @@ export const FAILED_RTT_MS: number = -1;
 export const MIN_TIME_US: number = Date.UTC(1990, 0, 1) * 1000;
 /** The first time that is too late to be valid: 2100-01-01, in microseconds since 1970. */
 export const END_TIME_US: number = Date.UTC(2100, 0, 1) * 1000;
+/** The greatest number of a probe. */
+export const MAX_PROBE: number = 2 ** 32 - 1;
 
 /** Whether an RTT is above 0 and shorter than the longest RTT that has a code. */
 export function isRtt(rttMs: number): boolean {

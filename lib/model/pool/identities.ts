@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { MAX_PROBE } from "../../data/formats/batch.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { type Hashes, keyOfHashes } from "../embedding_table.ts";
 import { HashedRows } from "../hashed_rows.ts";
@@ -17,8 +18,6 @@ import { COUNT, HASHES, type Tensor } from "../possible_numbers.ts";
 const MAX_ADDRESSES = 2 ** 19;
 /** A probe with more is ignored. */
 export const MAX_ADDRESSES_OF_ONE = 1024;
-/** The greatest number of a probe. */
-export const MAX_PROBE = 2 ** 32 - 1;
 
 /** Addresses and the number of the probe of each. Pools without have none. */
 export const IDENTITIES: Tensor = ["pool.identities", [...HASHES, COUNT], "U32"];

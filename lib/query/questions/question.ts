@@ -9,6 +9,7 @@
  * @module
  */
 import * as z from "zod";
+import { MAX_PROBE } from "../../data/formats/batch.ts";
 import { issueOf } from "../../base/schema_fault.ts";
 import { readAddress } from "../../data/addresses/address_book.ts";
 import { addressFault, type IpPrefix } from "../../data/addresses/ip_prefix.ts";
@@ -16,7 +17,6 @@ import { momentOf } from "../../data/addresses/known_addresses.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
-import { MAX_PROBE } from "../../model/pool/identities.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
 import type { RttDistribution } from "../rtt/rtt_distribution.ts";

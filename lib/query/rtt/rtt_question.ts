@@ -2,7 +2,7 @@
 import { isObject } from "../../base/collections.ts";
 import { type Fault, shortened, shown, UserError } from "../../base/errors.ts";
 import type { AddressNames } from "../../data/addresses/address_names.ts";
-import { isRtt } from "../../data/formats/batch.ts";
+import { isRtt, MAX_PROBE } from "../../data/formats/batch.ts";
 import { parseTimeUs } from "../../data/formats/time_text.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import {
@@ -18,7 +18,6 @@ import {
 import type { NamedPlace, PlaceIndex } from "../../data/addresses/place_index.ts";
 import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
-import { MAX_PROBE } from "../../model/pool/identities.ts";
 import type { PrefixQuery, RttQuery } from "../query_tokens.ts";
 
 /** A question for the RTT between two endpoints. */

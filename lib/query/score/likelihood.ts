@@ -29,7 +29,15 @@ import {
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeMeasurement } from "../query_tokens.ts";
-import { firstByteMasses, firstTokens, massOf, pooledLogProbabilities, pooledOutcome, secondTokens, withNetwork } from "../rtt/rtt_bytes.ts";
+import {
+  firstByteMasses,
+  firstTokens,
+  massOf,
+  pooledLogProbabilities,
+  pooledOutcome,
+  secondTokens,
+  withNetwork,
+} from "../rtt/rtt_bytes.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 
 const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1, TIMESTAMP_DELTA4]);
