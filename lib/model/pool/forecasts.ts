@@ -71,11 +71,14 @@ export const USES_NETWORK: readonly boolean[] = PARTS.flatMap(({ name, numWeight
   Array(numWeights).fill(NETWORK_PARTS.includes(name))
 );
 
-/** Shares the weight of each part, by name, among its components. */
-export function weightsOfParts(shares: Readonly<Record<string, number>>): Float64Array {
-  return Float64Array.from(
-    PARTS.flatMap(({ name, numWeights }) => Array(numWeights).fill((shares[name] ?? 0) / numWeights)),
-  );
+/** @param shares By the name of a part: the weights of its components, or one that they share evenly. */
+export function weightsOfParts(
+  shares: Readonly<Record<string, number | readonly number[]>>,
+): Float64Array {
+  return Float64Array.from(PARTS.flatMap(({ name, numWeights }) => {
+    const share = shares[name] ?? 0;
+    return typeof share === "number" ? Array(numWeights).fill(share / numWeights) : share;
+  }));
 }
 
 /** The component of the narrowest kernels around the pair's measurements, and the one after the widest. */

@@ -18,16 +18,17 @@ import { stack } from "./stacking.ts";
 import { allKinds, type Group, type Kind, NUM_KINDS } from "./question_kinds.ts";
 
 /**
- * How much the weights of the larger group count, in events of weight 1: about twelve measurements. With fewer the
- * weights of kinds followed their few measurements too closely.
+ * How much the weights of the larger group count, in events of weight 1: about six and twelve measurements. With
+ * fewer the weights of kinds followed their few measurements too closely.
  */
-const PRIOR_CASES = 60;
+const PRIOR_CASES: Readonly<Record<Group, number>> = { pair: 30, placed: 60, unplaced: 60 };
 const NUM_ITERATIONS = 200;
 /** How often the weights of neighbours and those of the others are fitted in turn. */
 const NUM_TURNS = 3;
 /** The weights of the parts before any measurement; that of the even component is fixed. */
-const FIRST_SHARES: Readonly<Record<Group, Readonly<Record<string, number>>>> = {
-  pair: { pair_memory: 0.8, coordinates: 0.075, usual_rtts: 0.124, even: 0.001 },
+const FIRST_SHARES: Readonly<Record<Group, Parameters<typeof weightsOfParts>[0]>> = {
+  // Nearly all of the memory's is that of its narrow kernels.
+  pair: { pair_memory: [0.8, 0.022], coordinates: 0.066, usual_rtts: 0.111, even: 0.001 },
   placed: {
     model: 0.12,
     coordinates: 0.05,
@@ -117,8 +118,12 @@ function runsOfCode(index: number): (readonly [first: number, end: number])[] {
   });
 }
 
-/** Fits weights to events. @param prior (components): the weights before any case; they sum to 1. */
-function fitWeights(events: readonly ScoredEvent[], prior: Float64Array): Float64Array {
+/**
+ * Fits weights to events.
+ *
+ * @param prior (components): the weights before any case; they sum to 1. @param worth How many events it counts as.
+ */
+function fitWeights(events: readonly ScoredEvent[], prior: Float64Array, worth: number): Float64Array {
   // Components with a prior weight of 0 keep it.
   const used = [...prior.keys()].filter((k) => prior[k] > 0);
   const weights = stack(
@@ -127,7 +132,7 @@ function fitWeights(events: readonly ScoredEvent[], prior: Float64Array): Float6
       counts: Float64Array.from(events, ({ weight }) => weight),
     },
     Float64Array.from(used, (k) => prior[k]),
-    { worth: PRIOR_CASES, numIterations: NUM_ITERATIONS, fixed: used.indexOf(EVEN) },
+    { worth, numIterations: NUM_ITERATIONS, fixed: used.indexOf(EVEN) },
   );
   const all = new Float64Array(NUM_COMPONENTS);
   used.forEach((k, i) => all[k] = weights[i]);
@@ -189,7 +194,7 @@ function fitNeighbours(cases: readonly PoolCase[], ofKinds: Float64Array): Float
         counts: Float64Array.from(events, ({ each, event }) => event.weight * (each.weight ?? 1)),
       },
       prior,
-      { worth: PRIOR_CASES, numIterations: NUM_ITERATIONS },
+      { worth: PRIOR_CASES.placed, numIterations: NUM_ITERATIONS },
     );
   };
   const all = new Float64Array(NUM_NEIGHBOUR_CELLS * length);
@@ -220,18 +225,18 @@ function fitKinds(
       }))
     );
   const fitted = new Map<string, Float64Array>();
-  const ofGroup = (group: string, level: number, prior: Float64Array) =>
+  const ofGroup = (group: string, level: number, prior: Float64Array, worth: number) =>
     getOrMake(
       fitted,
       group,
-      () => fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior),
+      () => fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior, worth),
     );
   const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
   for (const { number, groups } of allKinds()) {
     let weights = weightsOfParts(FIRST_SHARES[groups[0]]);
-    groups.forEach((group, level) => weights = ofGroup(group, level, weights));
+    groups.forEach((group, level) => weights = ofGroup(group, level, weights, PRIOR_CASES[groups[0]]));
     const own = cases.filter(({ kind }) => kind.number === number);
-    all.set(fitWeights(scoresOf(own), weights), number * NUM_COMPONENTS);
+    all.set(fitWeights(scoresOf(own), weights, PRIOR_CASES[groups[0]]), number * NUM_COMPONENTS);
   }
   return all;
 }
