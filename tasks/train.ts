@@ -196,9 +196,11 @@ function describe(result: TrainResult, pool: FittedPool | null, askedSteps = 0):
     ...(result.sentBytes === null ? [] : [`  sent by a rank   ${formatCount(result.sentBytes)} bytes`]),
     ...(pool === null ? [] : [
       `  pool             ${pool.poolBits.toFixed(2)} bits per RTT of ${pool.numMeasurements} validation ` +
-      "questions " +
-      `(the network alone: ${pool.modelBits.toFixed(2)})`,
+      `measurements (the network alone: ${pool.modelBits.toFixed(2)})`,
       ...describeIdentities(pool.identities),
+      ...(pool.numMoved === 0 ? [] : [
+        `  places           ${pool.numMoved} addresses are elsewhere than the database says, by their RTTs`,
+      ]),
     ]),
     `  checkpoint       ${result.checkpoint ?? "none"}`,
     `  report           ${result.report}`,

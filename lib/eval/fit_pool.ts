@@ -20,6 +20,7 @@ import type { PlaceOf } from "../model/pool/forecast.ts";
 import { type FailureCase, fitFailures } from "../model/pool/no_reply.ts";
 import type { IdentityCounts } from "../model/pool/identities.ts";
 import { indexOfCode } from "../model/pool/kernel_mixture.ts";
+import { MOVED } from "../model/pool/moved_places.ts";
 import { Pool, pooledProbability } from "../model/pool/pool.ts";
 import type { PoolWeights } from "../model/pool/forecasts.ts";
 import { fitPool, type PoolCase, probabilitiesOf } from "../model/pool/pool_fit.ts";
@@ -63,6 +64,8 @@ export interface FittedPool {
   readonly modelBits: number;
   readonly poolBits: number;
   readonly identities: IdentityCounts;
+  /** Addresses whose RTTs show that they are elsewhere than the database says. */
+  readonly numMoved: number;
 }
 
 /**
@@ -113,14 +116,13 @@ export async function fitPoolOf(
   });
   if (cases.length === 0) return undefined;
   const fitted = fitPool(cases);
-  writePool(
-    checkpoint.directory,
-    tables.save(fitted, fitFailures(failures)),
-    checkpoint.state.files.model.sha256,
-  );
+  const saved = tables.save(fitted, fitFailures(failures));
+  writePool(checkpoint.directory, saved, checkpoint.state.files.model.sha256);
+  const [moved, { length: width }] = MOVED;
   return {
     numMeasurements: cases.length,
     identities: tables.identities.counts(),
+    numMoved: (saved.get(moved)?.length ?? 0) / width,
     ...bitsOf(cases, fitted),
   };
 }

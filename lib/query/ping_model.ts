@@ -174,7 +174,7 @@ export class PingModel {
 
   /** Whether training found that an address is not where the databases say. @param address 4 or 16 bytes. */
   isMisplaced(address: Uint8Array): boolean {
-    return this.#placedRows?.isMisplaced(address) ?? false;
+    return (this.#placedRows?.isMisplaced(address) || this.#pool?.isMoved(address)) ?? false;
   }
 
   get #placedRows(): AddressEmbeddings | undefined {

@@ -12,7 +12,7 @@ import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { POOL_FILE } from "../../lib/train/checkpoint_files.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
-import { addressNumber, type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
+import { type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import { hashesOf } from "../../lib/model/embedding_table.ts";
@@ -22,6 +22,7 @@ import { initialParameters } from "../../lib/model/parameters.ts";
 import { claimRows, DataSurvey } from "../../lib/train/autosize.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { blockPlaces } from "../data/addresses/block_places.ts";
 import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { SMALL, SMALL_RUN } from "../train/small_run.ts";
 import { writeUntrainedRun } from "../train/untrained_run.ts";
@@ -167,18 +168,10 @@ Deno.test("fitPoolOf() fits a pool that uses the places of unknown addresses", a
   const train = rowsBetweenCities(3, 0);
   await writeRows(rows, "train", train);
   await writeRows(rows, "val", rowsBetweenCities(1, 5));
-  const blocks = [...BLOCKS, UNMEASURED.slice(0, -2)];
-  const table = PlaceTable.of({
-    locate: (address) =>
-      blocks.includes(address.slice(0, 3).join(".")) ? CITIES[address.slice(0, 2).join(".")] : undefined,
-    visitBounds: (length, visit) => {
-      if (length === 16) return;
-      for (const block of blocks) {
-        const start = addressNumber(addressBytes(`${block}.0`));
-        for (const bound of [start, start + 256]) visit(bound);
-      }
-    },
-  }).encode();
+  const addresses = [...BLOCKS.map((block) => `${block}.0`), UNMEASURED];
+  const table = PlaceTable.of(blockPlaces(
+    addresses.map((each) => [addressBytes(each), CITIES[each.split(".", 2).join(".")]]),
+  )).encode();
   const config = loadConfig(SMALL_RUN, [
     ...Object.entries(SMALL).map(([key, value]) => `${key}=${value}`),
     'model.prefixVectors={"rows":1024}',

@@ -32,6 +32,7 @@ import { destinationsStage, nearestStage, sampleStage } from "../../tasks/query_
 import type { AnswerOf } from "../../lib/query/questions/questions.ts";
 import { rttStage } from "../../tasks/query_rtt.ts";
 import { scoreStage } from "../../tasks/score.ts";
+import { blockPlaces } from "../data/addresses/block_places.ts";
 import { INFO } from "../serve/api/tiny_service.ts";
 import { StaticServer } from "../serve/test_server.ts";
 import { KNOWN, tinyRowModel } from "./adapt/tiny_rows.ts";
@@ -103,17 +104,20 @@ async function askSite(site: string, operation: string, question: unknown): Prom
 
 Deno.test("all interfaces of a checkpoint answer from the same distribution", async (test) => {
   // 192.0.2.1 in Berlin and 198.51.100.7 in Rome, so that no answer has mass below the RTT of light.
-  const places = PlaceTable.of(await openPlaces([CITIES])).with(
-    [[SRC, 52.5, 13.5], [DST, 41.9, 12.5] as const].map(([address, latitude, longitude]) => ({
-      address: addressBytes(String(address)),
-      place: {
-        position: { latitude: Number(latitude), longitude: Number(longitude) },
-        country: 0,
-        region: 0,
-        asNumber: 0,
-      },
-    })),
-  );
+  const [cities, own] = [
+    await openPlaces([CITIES]),
+    blockPlaces([
+      [addressBytes(SRC), { latitude: 52.5, longitude: 13.5 }],
+      [addressBytes(DST), { latitude: 41.9, longitude: 12.5 }],
+    ]),
+  ];
+  const places = PlaceTable.of({
+    parts: [cities, own],
+    locate: (address) => own.locate(address) ?? cities.locate(address),
+    visitBounds(length, visit) {
+      for (const part of [cities, own]) part.visitBounds(length, visit);
+    },
+  });
   await withRowCheckpoint(async (at) => {
     const { directory, state } = loadCheckpoint(at("run"));
     writePool(directory, pool(), state.files.model.sha256);

@@ -566,7 +566,7 @@ export function basisOf(
   const [from, to] = ends.map((end) => end.mixture?.name ?? where?.placeOf(end.bytes) ?? null);
   const places = from === null && to === null ? undefined : { src: from, dst: to };
   const misplaced = ends.filter((end) => isAddress(end) && where?.isMisplaced(end.bytes)).map((end) =>
-    `${formatPrefix(end)} is not where the database says: its RTTs are too short for that.`
+    `${formatPrefix(end)} is not where the database says: its RTTs contradict that.`
   );
   const kind = basisKindOf(data, source, destination);
   const { known, summary, adaptation } = data;

