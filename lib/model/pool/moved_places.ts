@@ -72,7 +72,8 @@ export function movedPlaces(
   addresses.forEach(({ place, partners }, name) => {
     onProgress?.(++done, addresses.size);
     if (new Set(partners.map(({ end }) => formatAddress(end.address))).size < MIN_PARTNERS) return;
-    const used = evenlySpread(partners, MAX_PARTNERS);
+    // Light rules out most places by the shortest RTTs.
+    const used = evenlySpread(partners, MAX_PARTNERS).sort((a, b) => a.leastLog - b.leastLog);
     let least = (place.position ? MAX_ERROR_SHARE : 1) * errorAt(used, place.position, slope);
     for (const position of tried) {
       const error = used.every((partner) => isReached(position, partner))

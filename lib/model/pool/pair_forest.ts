@@ -43,27 +43,29 @@ const NONE = new Float32Array();
 const NO_FOREST: ForestArrays = { roots: new Uint32Array(), nodes: NONE, targets: NONE };
 
 class PairForest {
-  readonly #kriged = new Map<string, KrigedRtt | undefined>();
+  readonly #asked = new Map<string, { kriged: KrigedRtt | undefined; logs: number[] }>();
 
   constructor(readonly kriging: PairKriging, readonly forest: RandomForest) {}
 
   /** Quantiles of the RTT of a pair that was not measured, ln ms, ascending; empty if nothing was learned. */
-  logs(ends: PairEnds): number[] {
-    const kriged = this.forest.arrays.roots.length > 0 ? this.#ask(ends) : undefined;
-    if (!kriged) return [];
-    const { expected, excess, features } = kriged;
-    return Array.from(this.forest.quantiles(features, FORECAST_LEVELS), (by) => expected + excess + by);
+  logs(ends: PairEnds): readonly number[] {
+    return this.#ask(ends).logs;
   }
 
   /** Estimates the RTT of such a pair, ln ms; empty if nothing was learned. */
   krigedLogs(ends: PairEnds): number[] {
-    const kriged = this.#ask(ends);
+    const { kriged } = this.#ask(ends);
     return kriged ? [kriged.expected + kriged.excess] : [];
   }
 
-  #ask(ends: PairEnds): KrigedRtt | undefined {
-    const key = `${ends.source} ${ends.destination}`;
-    return getOrMakeAtMost(MAX_CACHED, this.#kriged, key, () => this.kriging.ask(ends));
+  #ask(ends: PairEnds) {
+    return getOrMakeAtMost(MAX_CACHED, this.#asked, `${ends.source} ${ends.destination}`, () => {
+      const kriged = this.kriging.ask(ends);
+      if (!kriged || this.forest.arrays.roots.length === 0) return { kriged, logs: [] };
+      const { expected, excess, features } = kriged;
+      const quantiles = this.forest.quantiles(features, FORECAST_LEVELS);
+      return { kriged, logs: Array.from(quantiles, (by) => expected + excess + by) };
+    });
   }
 }
 

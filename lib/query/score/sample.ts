@@ -98,6 +98,9 @@ export async function* sampleMeasurements(
   }
 }
 
+/** Nodes expanded in search of candidates, an eighth of those of `query destinations`: rare ones are rarely drawn. */
+const MAX_EXPANSIONS = 64;
+
 /** Adds the candidates as the destinations of a source address, if none is given. */
 async function withDestinations(
   model: PingModel,
@@ -114,7 +117,8 @@ async function withDestinations(
   if (!isKnown) return query;
   const prompted = promptOf({ ...query, source: bytes }, model.config.sequenceLength);
   const { onSearch, signal } = options;
-  const [candidates] = await candidatesOf(model, [prompted], { ...SEARCH_LIMITS, onSearch, signal });
+  const limits = { ...SEARCH_LIMITS, maxExpansions: MAX_EXPANSIONS };
+  const [candidates] = await candidatesOf(model, [prompted], { ...limits, onSearch, signal });
   const shares = sharesOf(candidates.map(({ prior }) => prior), options);
   const prefixes = candidates.map(({ address }, i) => ({
     prefix: prefixOfAddress(address),
