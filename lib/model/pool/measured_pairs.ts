@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { evenlySpread, getOrMakeAtMost } from "../../base/collections.ts";
+import { evenlySpread, getOrMake, getOrMakeAtMost } from "../../base/collections.ts";
 import { named } from "../../base/errors.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
@@ -55,6 +55,7 @@ export class MeasuredPairs {
   readonly ends: PairTable["ends"];
   readonly rows: Uint32Array;
   #rowsByName: readonly ReadonlyMap<string, number>[] | undefined;
+  #numTrainedEnds: readonly number[] | undefined;
   readonly #logs = new Map<number, readonly number[]>();
 
   /**
@@ -83,10 +84,17 @@ export class MeasuredPairs {
   /** The pairs of a pool and of its adaptation; their RTTs are those of its memories of pairs. */
   static open(tensors: Tensors, placeOf: PlaceOf): MeasuredPairs {
     const [trained, adapted] = (["pool", "adapted"] as const).map((name) => loaded(tensors, name, placeOf));
-    const ends = trained.ends.map((ofRole, role) => [...ofRole, ...adapted.ends[role]]);
+    const ends = trained.ends.map((ofRole) => [...ofRole]);
+    // An address of both has one row.
+    const rowsOfAdapted = ends.map((ofRole, role) => {
+      const known = new Map(ofRole.map(({ address }, row) => [formatAddress(address), row]));
+      return adapted.ends[role].map((end) =>
+        getOrMake(known, formatAddress(end.address), () => ofRole.push(end) - 1)
+      );
+    });
     const rows = new Uint32Array(trained.rows.length + adapted.rows.length);
     rows.set(trained.rows);
-    adapted.rows.forEach((row, i) => rows[trained.rows.length + i] = trained.ends[i % 2].length + row);
+    adapted.rows.forEach((row, i) => rows[trained.rows.length + i] = rowsOfAdapted[i % 2][row]);
     const memories = memoriesOf(tensors);
     const rttsOf = (pair: number) => {
       const [a, b] = [0, 1].map((role) => hashesOf(ends[role][rows[2 * pair + role]].address));
@@ -114,6 +122,14 @@ export class MeasuredPairs {
       new Map(ends.map(({ address }, row) => [formatAddress(address), row]))
     );
     return this.#rowsByName[role].get(name);
+  }
+
+  /** Whether training measured an address. */
+  isTrained(name: string): boolean {
+    this.#numTrainedEnds ??= [0, 1].map((role) =>
+      this.rows.subarray(0, 2 * this.numTrained).reduce((most, row, i) => i % 2 === role ? Math.max(most, row + 1) : most, 0)
+    );
+    return this.#numTrainedEnds.some((count, role) => (this.rowOf(name, role) ?? count) < count);
   }
 
   endOf(pair: number, role: number): End {

@@ -52,7 +52,7 @@ export class PairKriging {
   /** Similarities of known endpoints, by role; NaN until they are needed, empty if there are too many. */
   readonly #kept: readonly Float64Array[];
 
-  /** @param corrected The same with the places that measurements suggest, for pairs of measured addresses. */
+  /** @param corrected The same with the places that measurements suggest, for pairs of addresses of the training data. */
   constructor(
     readonly known: MeasuredPairs,
     readonly regression: Regression,
@@ -90,9 +90,8 @@ export class PairKriging {
   ask({ source, destination }: PairEnds, isNew = [false, false]): KrigedRtt | undefined {
     const { known, regression, corrected } = this;
     const names = [source, destination];
-    const isMeasured = (name: string, i: number) =>
-      !isNew[i] && [0, 1].some((role) => known.rowOf(name, role) !== undefined);
-    if (corrected && names.every(isMeasured)) return corrected.ask({ source, destination });
+    const isTrained = (name: string, i: number) => !isNew[i] && known.isTrained(name);
+    if (corrected && names.every(isTrained)) return corrected.ask({ source, destination });
     const similar = names.map(this.#similarTo);
     const near = this.#nearest(similar, this.#dependingOn(names, isNew));
     if (near.length === 0) return undefined;

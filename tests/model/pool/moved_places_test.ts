@@ -1,12 +1,15 @@
 import { assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
 import { named } from "../../../lib/base/errors.ts";
-import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
+import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { distanceKm, NOWHERE, type Position } from "../../../lib/data/addresses/place_table.ts";
 import { hashesOf, keyOfHashes } from "../../../lib/model/embedding_table.ts";
 import { recallFrom } from "../../../lib/model/pool/forecast.ts";
-import { MeasuredPairs } from "../../../lib/model/pool/measured_pairs.ts";
+import { MEASURED_PAIRS, MeasuredPairs, withPairs } from "../../../lib/model/pool/measured_pairs.ts";
 import { MOVED, MOVED_PLACES, movedPlaces, savedMoves } from "../../../lib/model/pool/moved_places.ts";
 import { PairKriging } from "../../../lib/model/pool/pair_kriging.ts";
+import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
+import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { faultOfNumbers } from "../../../lib/model/tensor_bounds.ts";
 
 const REGRESSION = { base: Math.log(10), slope: 0.001, median: Math.log(50) };
@@ -100,4 +103,27 @@ Deno.test("a pool keeps moved addresses by their hashes; impossible rows are nam
     /element 2 .* expected a whole number from 0 to 180000000/,
   );
   assertEquals(faultOf(rows.slice(0, 7)), "tensor pool.moved has 7 numbers, expected rows of 4");
+});
+
+Deno.test("an address of the training data and of an adaptation is one endpoint; new ones keep their place", () => {
+  const tables = new PoolTables(placesOf(ELSEWHERE));
+  const [a, b, c, d] = ["10.0.0.1", ALL[0], ALL[1], "10.0.0.9"].map((name) =>
+    PoolTables.endOf(addressBytes(name))
+  );
+  for (const end of [b, c]) tables.add(a, end, encodeRttCode(20), 1_700_000_000);
+  const measured = [[a, d], [d, b]].map((ends) => {
+    const [source, destination] = ends.map(({ name }) => addressBytes(name));
+    return { source, destination };
+  });
+  const known = recallFrom(withPairs(tables.save(fitPool([])), measured), placesOf(ELSEWHERE))(
+    MEASURED_PAIRS,
+  );
+  assertEquals(known.length, 4);
+  const names = Array.from(
+    { length: 4 },
+    (_, pair) => [0, 1].map((role) => formatAddress(known.endOf(pair, role).address)),
+  );
+  assertEquals(names, [[a, b], [a, c], [a, d], [d, b]].map((ends) => ends.map(({ name }) => name)));
+  assertEquals(known.ends.map(({ length }) => length), [2, 3]);
+  assertEquals([a, b, c, d].map(({ name }) => known.isTrained(name)), [true, true, true, false]);
 });
