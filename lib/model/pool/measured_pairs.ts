@@ -127,7 +127,10 @@ export class MeasuredPairs {
   /** Whether training measured an address. */
   isTrained(name: string): boolean {
     this.#numTrainedEnds ??= [0, 1].map((role) =>
-      this.rows.subarray(0, 2 * this.numTrained).reduce((most, row, i) => i % 2 === role ? Math.max(most, row + 1) : most, 0)
+      this.rows.subarray(0, 2 * this.numTrained).reduce(
+        (most, row, i) => i % 2 === role ? Math.max(most, row + 1) : most,
+        0,
+      )
     );
     return this.#numTrainedEnds.some((count, role) => (this.rowOf(name, role) ?? count) < count);
   }
