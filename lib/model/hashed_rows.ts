@@ -1,4 +1,5 @@
 import { partitionPoint } from "../base/collections.ts";
+import type { TensorArray } from "../base/safetensors_header.ts";
 import { type Hashes, keyOfHashes } from "./embedding_table.ts";
 import { HASHES } from "./possible_numbers.ts";
 
@@ -48,4 +49,14 @@ export class HashedRows {
   startOf(row: number, part: number): number {
     return this.#starts[row * (this.#width - HASHES.length) + part];
   }
+}
+
+/** A tensor of rows that are found by hashes, each followed by its numbers; none without rows. */
+export function savedRows(
+  name: string,
+  rows: readonly { readonly hashes: Hashes; readonly numbers: readonly number[] }[],
+): Map<string, TensorArray> {
+  const sorted = rows.toSorted((a, b) => keyOfHashes(a.hashes) - keyOfHashes(b.hashes));
+  const words = sorted.flatMap(({ hashes: { hash1, hash2 }, numbers }) => [hash1, hash2, ...numbers]);
+  return new Map(rows.length > 0 ? [[name, Uint32Array.from(words)]] : []);
 }

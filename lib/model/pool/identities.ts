@@ -10,7 +10,7 @@
 import { MAX_PROBE } from "../../data/formats/batch.ts";
 import { type TensorArray, tensorOf, type Tensors } from "../../base/safetensors_header.ts";
 import { type Hashes, keyOfHashes } from "../embedding_table.ts";
-import { HashedRows } from "../hashed_rows.ts";
+import { HashedRows, savedRows } from "../hashed_rows.ts";
 import type { Recalled } from "./forecast.ts";
 import { COUNT, HASHES, type Tensor } from "../possible_numbers.ts";
 
@@ -27,7 +27,7 @@ const SHARED = -1;
 
 /** Counts of addresses. */
 export interface IdentityCounts {
-  /** Of a known probe. */
+  /** Addresses of known probes. */
   readonly identified: number;
   /** Left out, because several probes share them. */
   readonly shared: number;
@@ -61,9 +61,8 @@ export class CollectedIdentities {
 
   /** The tensor of {@link IDENTITIES}; none without addresses of known probes. */
   save(): Map<string, TensorArray> {
-    const rows = this.#grouped().identified.sort((a, b) => keyOfHashes(a.hashes) - keyOfHashes(b.hashes));
-    const numbers = rows.flatMap(({ hashes: { hash1, hash2 }, probe }) => [hash1, hash2, probe]);
-    return new Map(rows.length > 0 ? [[IDENTITIES[0], Uint32Array.from(numbers)]] : []);
+    const { identified } = this.#grouped();
+    return savedRows(IDENTITIES[0], identified.map(({ hashes, probe }) => ({ hashes, numbers: [probe] })));
   }
 
   #grouped() {

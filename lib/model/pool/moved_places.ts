@@ -16,6 +16,7 @@ import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { KM_PER_MS } from "../../data/addresses/light_floor.ts";
 import { distanceKm, type LocatedPlace, type Position } from "../../data/addresses/place_table.ts";
 import { hashesOf, keyOfHashes } from "../embedding_table.ts";
+import { savedRows } from "../hashed_rows.ts";
 import { HASHES, type Tensor, whole } from "../possible_numbers.ts";
 import type { Regression } from "./distance_regression.ts";
 import type { Recalled } from "./forecast.ts";
@@ -89,14 +90,13 @@ export function movedPlaces(
 
 /** The tensor of {@link MOVED}; none if no address was moved. */
 export function savedMoves(moved: ReadonlyMap<string, Position>): Map<string, TensorArray> {
-  const rows = [...moved].map(([name, position]) => ({ hashes: hashesOf(addressBytes(name)), position }))
-    .sort((a, b) => keyOfHashes(a.hashes) - keyOfHashes(b.hashes));
-  const numbers = rows.flatMap(({ hashes: { hash1, hash2 }, position: { latitude, longitude } }) => [
-    hash1,
-    hash2,
-    ...[latitude + 90, longitude + 180].map((degrees) => Math.round(1e6 * degrees)),
-  ]);
-  return new Map(rows.length > 0 ? [[MOVED[0], Uint32Array.from(numbers)]] : []);
+  return savedRows(
+    MOVED[0],
+    Array.from(moved, ([name, { latitude, longitude }]) => ({
+      hashes: hashesOf(addressBytes(name)),
+      numbers: [latitude + 90, longitude + 180].map((degrees) => Math.round(1e6 * degrees)),
+    })),
+  );
 }
 
 /** The positions of moved addresses, by the keys of their hashes. */

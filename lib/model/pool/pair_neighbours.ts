@@ -12,7 +12,7 @@ import type { KnownOfQuestion, PairEnds, Recalled } from "./forecast.ts";
 import type { Kernel } from "./kernel_mixture.ts";
 import { type End, equalBytes, MEASURED_PAIRS, type MeasuredPairs } from "./measured_pairs.ts";
 
-/** How closely two addresses are related, from none to the same address. Those of a host are found apart. */
+/** How closely two addresses are related, from none to the same address. Addresses of one host are found by their probe. */
 const [NONE, COUNTRY, AS, CITY, PREFIX, SAME, HOST] = Array.from({ length: 7 }, (_, i) => i);
 
 /**
@@ -113,7 +113,7 @@ class PairNeighbours {
     const numRtts = logs.reduce((sum, own) => sum + own.length, 0);
     return {
       worth: found[found.length - 1] < numTrained ? 1 : numRtts / (numRtts + 1),
-      cell: nearest * NUM_AGREEMENTS + agreementOf(logs),
+      cell: cellOf(nearest, logs.length, spreadOf(logs)),
       logs: logs.flatMap((own) => own.map((log) => ({ log, mass: 1 / own.length / logs.length }))),
     };
   }
@@ -131,8 +131,7 @@ export function neighboursOf({ ends, ofHosts, recall }: KnownOfQuestion): Neighb
   const logs = ofHosts[level]?.kernels() ?? [];
   const mean = logs.reduce((sum, { log, mass }) => sum + mass * log, 0);
   const distance = logs.reduce((sum, { log, mass }) => sum + mass * Math.abs(log - mean), 0);
-  const agreement = ofHosts[level]?.numReplies === 1 ? 0 : distance <= AGREEING ? 1 : 2;
-  return { worth: 1, cell: level * NUM_AGREEMENTS + agreement, logs };
+  return { worth: 1, cell: cellOf(level, ofHosts[level]?.numReplies ?? 0, distance), logs };
 }
 
 /** @param weights By width, for masses that sum to their sum. */
@@ -142,12 +141,16 @@ export function kernelsOfNeighbours({ logs }: Neighbours, weights: ArrayLike<num
   );
 }
 
-function agreementOf(logs: readonly (readonly number[])[]): number {
-  if (logs.length === 1) return 0;
+/** @param distance The mean distance of the neighbours from their middle, ln. */
+function cellOf(level: number, count: number, distance: number): number {
+  return level * NUM_AGREEMENTS + (count === 1 ? 0 : distance <= AGREEING ? 1 : 2);
+}
+
+/** The mean distance of the neighbours' medians from their median. */
+function spreadOf(logs: readonly (readonly number[])[]): number {
   const medians = Float64Array.from(logs, (own) => quantileOfSample(Float64Array.from(own), 0.5));
   const middle = quantileOfSample(medians.slice(), 0.5);
-  const distance = medians.reduce((sum, each) => sum + Math.abs(each - middle), 0) / medians.length;
-  return distance <= AGREEING ? 1 : 2;
+  return medians.reduce((sum, each) => sum + Math.abs(each - middle), 0) / medians.length;
 }
 
 function relationOf(a: End, b: End): number {

@@ -279,13 +279,7 @@ export class Pool {
       withNetwork(firstBytes) {
         if (known.pair) return this;
         whole ??= ofAll(firstBytes);
-        return {
-          ...this,
-          ...whole,
-          withNetwork() {
-            return this;
-          },
-        };
+        return { ...this, ...whole, withNetwork: itself };
       },
     };
   }
@@ -598,15 +592,12 @@ export function forecastOfModel(question: PooledQuestion, floor: LightFloor): Po
   if (light.begin === 0) return undefined;
   const failureProbability = (ofModel: number) => ofModel;
   const ofOthers = { modelShare: 1, massBetween: () => 0, addTo() {}, addToFirstBytes() {} };
-  return {
-    ...light,
-    ...ofOthers,
-    end: NUM_CODES,
-    failureProbability,
-    withNetwork() {
-      return this;
-    },
-  };
+  return { ...light, ...ofOthers, end: NUM_CODES, failureProbability, withNetwork: itself };
+}
+
+/** For forecasts in which nothing else depends on the network. */
+function itself(this: PooledForecast): PooledForecast {
+  return this;
 }
 
 /** The source's host, whose losses count only if the address itself is new: those of its addresses may differ. */

@@ -27,7 +27,7 @@ const NUM_ITERATIONS = 200;
 const NUM_TURNS = 3;
 /** The weights of the parts before any measurement; that of the even component is fixed. */
 const FIRST_SHARES: Readonly<Record<Group, Parameters<typeof weightsOfParts>[0]>> = {
-  // Nearly all of the memory's is that of its narrow kernels.
+  // The memory's narrow kernels have nearly all of its weight.
   pair: { pair_memory: [0.8, 0.022], coordinates: 0.066, usual_rtts: 0.111, even: 0.001 },
   placed: {
     model: 0.12,

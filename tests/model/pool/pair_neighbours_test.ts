@@ -76,7 +76,7 @@ Deno.test("the nearest neighbour is the most closely related pair, and those fur
   });
 });
 
-Deno.test("the measured pair itself is no neighbour", () => {
+Deno.test("the measured pair itself is not a neighbour", () => {
   const tensors = learned([["10.0.1.1", "10.1.0.1", 10], ["10.0.1.2", "10.1.0.1", 20]]);
   assertEquals(nearest(tensors), { cell: 6, rttsMs: [20] });
 });
